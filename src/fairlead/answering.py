@@ -1,0 +1,112 @@
+"""An agent's bytes in, the answer that it understands out: as one of its hooks, or as its hook engine."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from fairlead import dialects
+from fairlead._record import Record
+from fairlead.api import Hooks
+from fairlead.degrade import degrade
+from fairlead.errors import FairleadError
+from fairlead.events import PreToolUse
+from fairlead.stops import StopFiles
+from fairlead.verdicts import Decision, unique_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from fairlead.dialects import AgentHalf, Reply
+    from fairlead.events import Event
+
+
+class Request(Record):
+    """Who asks, and about which project."""
+
+    agent: str
+    raw: bytes
+    event_name: str = ""
+    project: str = ""
+    trust_project: bool = False
+    active: tuple[str, ...] = ()
+    environ: Mapping[str, str]
+    managed: str = "/etc"
+
+
+class Answer(Record):
+    """`notes` are for the person: what was skipped, failed or weakened."""
+
+    reply: Reply
+    notes: tuple[str, ...] = ()
+
+
+class Result(Record):
+    answer: dict[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+def as_hook(request: Request) -> Answer:
+    """Be one hook: run Fairlead's and other systems' hooks, not those that the agent runs itself."""
+    half = dialects.agent_half(request.agent)
+    try:
+        event = half.read_event(request.raw, request.event_name, request.environ)
+        hooks = _load(request, event, own=False)
+        decision = _decide(request, half, hooks, event, deadline=_deadline(half, event))
+    except FairleadError as error:
+        return Answer(reply=half.write_failure(request.event_name, _sentence(error)))
+    return Answer(reply=half.write_reply(event, decision), notes=decision.notes)
+
+
+def as_engine(request: Request) -> Result:
+    """Be the agent's engine: run the hooks that are configured for it."""
+    half = dialects.agent_half(request.agent)
+    try:
+        event: Event = half.read_event(request.raw, request.event_name, request.environ)
+        hooks = _load(request, event, own=True, reads=(request.agent, "fairlead"))
+        decision = _decide(request, half, hooks, event, deadline=None)
+    except FairleadError as error:
+        # What cannot be read may be a tool call: refused.
+        event = PreToolUse(tool_name="")
+        decision = Decision(decision="deny", said="block", reason=_sentence(error), notes=(_sentence(error),))
+    return Result(answer=half.write_result(event, decision), notes=decision.notes)
+
+
+def _load(request: Request, event: Event, *, own: bool, reads: tuple[str, ...] = dialects.HOOK_HALVES) -> Hooks:
+    hooks = Hooks.load(
+        request.project or event.cwd or os.getcwd(),
+        environ=request.environ,
+        managed=request.managed,
+        agent=request.agent,
+        dialects=[name for name in reads if name in dialects.HOOK_HALVES],
+        own=own,
+        active=request.active,
+        trust_project=request.trust_project,
+    )
+    if not dialects.agent_half(request.agent).CAPS_STOPS:
+        hooks.stops = StopFiles(request.environ)
+    else:
+        hooks.stops = None
+    return hooks
+
+
+def _decide(request: Request, half: AgentHalf, hooks: Hooks, event: Event, deadline: float | None) -> Decision:
+    decision = hooks.fire_sync(event, deadline=deadline)
+    untrusted = [note for note in decision.notes if note.startswith("not run, because")]
+    problems = tuple(str(problem) for problem in hooks.problems)
+    decision = decision.but(
+        user_message=unique_lines((decision.user_message, *untrusted)), notes=(*problems, *decision.notes)
+    )
+    return degrade(event, decision, half.CAN, request.agent)
+
+
+def _deadline(half: AgentHalf, event: Event) -> float:
+    """Below the agent's own, so that "deny" can still be said in time."""
+    patience = half.DEADLINES.get(event.name, half.DEADLINES["*"])
+    return time.monotonic() + max(patience * 0.9 - 0.25, patience * 0.5)
+
+
+def _sentence(error: FairleadError) -> str:
+    return f"{error} ({error.hint})" if error.hint else str(error)

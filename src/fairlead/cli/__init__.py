@@ -1,0 +1,44 @@
+"""The command line. One file for each command; each is imported when it is called."""
+
+from __future__ import annotations
+
+import sys
+
+COMMANDS = {
+    "fire": "be an agent's hook engine: an event on stdin, one JSON answer on stdout",
+    "hook": "be one hook of an agent: what its settings call",
+    "check": "validate every configuration file of this project",
+    "list": "every hook in force, and where it comes from",
+    "explain": "what would happen to an event, hook by hook, and why",
+    "demo": "see it work in a scratch project, with no agent installed",
+}
+
+_USAGE = """usage: fairlead COMMAND [OPTION…]
+
+One hook engine for every coding agent.
+
+commands:
+{commands}
+
+`fairlead COMMAND --help` says more.
+"""
+
+
+def main(argv: list[str] | None = None) -> int:
+    words = sys.argv[1:] if argv is None else argv
+    name = words[0] if words else "--help"
+    if name in COMMANDS:
+        command = __import__(f"fairlead.cli.{name}", fromlist=["main"])
+        return int(command.main(words[1:]))
+    if name in ("--version", "-V"):
+        from fairlead._version import __version__
+
+        print(f"fairlead {__version__}")
+        return 0
+    listed = "\n".join(f"  {name:<10}{text}" for name, text in COMMANDS.items())
+    usage = _USAGE.format(commands=listed)
+    if name in ("--help", "-h", "help"):
+        print(usage, end="")
+        return 0
+    print(f"fairlead: there is no command {name!r}\n\n{usage}", end="", file=sys.stderr)
+    return 64

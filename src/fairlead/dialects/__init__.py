@@ -1,0 +1,169 @@
+"""One file for each system: how it writes its configuration, its events and its answers.
+
+A dialect is a module. Its hook half runs hooks that were written for that system; its agent half
+speaks with that system when it calls us. `HookHalf` and `AgentHalf` say which names a module has to
+define. Modules are imported when they are needed, by `get`.
+"""
+
+from __future__ import annotations
+
+from fairlead._record import Record
+from fairlead.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, Protocol
+
+    from fairlead.errors import Problem
+    from fairlead.events import Event
+    from fairlead.hooks import Hook, Report, Setting
+    from fairlead.process import Result
+    from fairlead.verdicts import Decision, Verdict
+
+MODULES: dict[str, str] = {
+    "claude-code": "claude_code",
+    "code-agent": "code_agent",
+    "codemie": "codemie",
+    "amcp": "amcp",
+    "claude-agent": "claude_agent",
+    "m": "m",
+    "fairlead": "native",
+}
+
+HOOK_HALVES = ("claude-code", "code-agent", "codemie", "amcp", "claude-agent", "fairlead")
+"""Dialects that hooks can be written in, in the order in which their groups run. Fairlead's own come
+last: its guards must see what really runs, after everybody's rewrites."""
+
+AGENT_HALVES = ("claude-code", "code-agent", "codemie", "amcp", "claude-agent", "m")
+"""Agents that can call us."""
+
+
+class Source(Record):
+    """A file that may hold hooks."""
+
+    path: str
+    layer: str
+    owner: str
+    """`managed`, `user` or `project`: whose word it is. A project's hooks need trust."""
+    format: str = ""
+    """For dialects that read several kinds of file."""
+
+
+class Places(Record):
+    """Where configuration is looked for."""
+
+    home: str
+    project: str
+    environ: Mapping[str, str]
+    managed: str = "/etc"
+    active: tuple[str, ...] = ()
+    """Skills and subagents whose hooks are switched on by name."""
+
+
+class Reading(Record):
+    """What one file had to say."""
+
+    hooks: tuple[Hook, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    settings: Mapping[str, Any] = {}  # never changed: records are frozen
+
+
+class HookInput(Record):
+    """What a hook's process is given beside the ordinary environment."""
+
+    stdin: bytes
+    env: dict[str, str]
+    carries_input: tuple[str, ...] = ()
+    """The variables that a hook of this dialect may rely on to see the tool's input."""
+
+
+class Reply(Record):
+    """What an agent gets to see of us."""
+
+    stdout: bytes = b""
+    stderr: str = ""
+    exit_code: int = 0
+
+
+if TYPE_CHECKING:
+
+    class HookHalf(Protocol):
+        NAME: str
+        EVENTS: Mapping[str, str]
+        """Event names in this dialect's files, and the canonical ones."""
+
+        def sources(self, places: Places) -> Sequence[Source]:
+            """The files where this system keeps its hooks, whether they exist or not."""
+
+        def read(self, source: Source, text: str, places: Places) -> Reading:
+            """The hooks of one file. Never runs, imports or connects to anything."""
+
+        def arrange(self, hooks: Sequence[Hook], readings: Sequence[tuple[Source, Reading]]) -> Sequence[Hook]:
+            """All hooks of this dialect in their order, overridden ones left out."""
+
+        def batches(self, event: Event, hooks: Sequence[Hook]) -> Sequence[Sequence[Hook]]:
+            """Hooks that run side by side, one batch after the other; identical ones once."""
+
+        def hook_input(self, hook: Hook, event: Event, setting: Setting) -> HookInput: ...
+
+        def read_verdict(self, hook: Hook, event: Event, result: Result) -> Verdict:
+            """From a process that has exited by itself; raises HookFailed."""
+
+        def read_value(self, hook: Hook, event: Event, value: object) -> Verdict:
+            """From what a Python function returned; raises HookFailed."""
+
+        def on_failure(self, event: Event) -> str:
+            """`allow` or `deny`: where a hook without a verdict leads to."""
+
+        def ends_row(self, event: Event, verdict: Verdict) -> bool:
+            """Whether later hooks are left out after this verdict."""
+
+        def rewritten(self, tool_input: dict[str, Any], update: dict[str, Any]) -> dict[str, Any]:
+            """The whole tool input after a hook's rewrite."""
+
+        def merge(self, event: Event, verdicts: Sequence[Verdict]) -> Verdict: ...
+
+        def again(self, event: Event, verdict: Verdict, hooks: Sequence[Hook], attempt: int) -> Event | None:
+            """The event for another attempt, where this system tries again."""
+
+        log: Callable[[Report, Setting], None] | None
+        """Called for each hook that ran, where this system keeps a log of its own."""
+
+    class AgentHalf(Protocol):
+        NAME: str
+        CAN: Mapping[str, frozenset[str]]
+        """What the agent carries out, by event; `*` is every other event. See `degrade`."""
+        DEADLINES: Mapping[str, float]
+        """Seconds after which the agent gives a hook up; `*` is every other event."""
+        CAPS_STOPS: bool
+        """Whether the agent itself ends a row of refusals to stop."""
+        INPUT_VARIABLE: str
+        """Where an agent that leaves stdin open puts its event; empty for the others."""
+
+        def read_event(self, raw: bytes, event_name: str, environ: Mapping[str, str]) -> Event: ...
+
+        def write_reply(self, event: Event, decision: Decision) -> Reply:
+            """As one hook of that agent."""
+
+        def write_result(self, event: Event, decision: Decision) -> dict[str, Any]:
+            """As that agent's own engine."""
+
+        def write_failure(self, event_name: str, message: str) -> Reply:
+            """For an event that could not be read: block, if the event may be one that can be."""
+
+
+def hook_half(name: str) -> HookHalf:
+    half: HookHalf = _load(name, HOOK_HALVES)
+    return half
+
+
+def agent_half(name: str) -> AgentHalf:
+    half: AgentHalf = _load(name, AGENT_HALVES)
+    return half
+
+
+def _load(name: str, known: tuple[str, ...]) -> Any:
+    if name not in known:
+        raise UsageError(f"unknown agent {name!r}", hint=f"one of: {', '.join(sorted(known))}")
+    return __import__(f"fairlead.dialects.{MODULES[name]}", fromlist=["NAME"])

@@ -1,0 +1,206 @@
+"""What several dialects do in the same way."""
+
+from __future__ import annotations
+
+from fairlead import wire
+from fairlead.dialects import Reading, Reply
+from fairlead.errors import InputError, Problem
+from fairlead.events import ToolEvent, event_class
+from fairlead.hooks import HookFailed
+from fairlead.matchers import everything, whole_name
+from fairlead.verdicts import NONE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from fairlead.dialects import Source
+    from fairlead.events import Event
+    from fairlead.hooks import Handler, Hook
+    from fairlead.matchers import Matcher
+    from fairlead.process import Result
+    from fairlead.verdicts import Decision, Verdict
+
+    Path = tuple[str | int, ...]
+
+
+def never_again(_event: Event, _verdict: Verdict, _hooks: Sequence[Hook], _attempt: int) -> None:
+    return None
+
+
+def replace_input(_tool_input: dict[str, Any], update: dict[str, Any]) -> dict[str, Any]:
+    return update
+
+
+def merge_input(tool_input: dict[str, Any], update: dict[str, Any]) -> dict[str, Any]:
+    return {**tool_input, **update}
+
+
+def once_each(hooks: Iterable[Hook]) -> list[Hook]:
+    """Identical hooks once, where they stand first."""
+    return list({hook.identity(): hook for hook in reversed(list(hooks))}.values())[::-1]
+
+
+def tool_matcher(event: str, pattern: str) -> Matcher:
+    """The whole tool's name; events that are not about a tool have nothing to compare with."""
+    return whole_name(pattern) if issubclass(event_class(event), ToolEvent) else everything(pattern)
+
+
+def file_name(handler: Handler) -> str:
+    """A short name for a hook that has none: the program that it starts."""
+    words = handler.describe().split() or [handler.kind]
+    return words[0].rpartition("/")[2] or words[0]
+
+
+def text_of(data: bytes) -> str:
+    return data.decode("utf-8", "replace").strip()
+
+
+def json_output(result: Result) -> dict[str, Any] | None:
+    """The JSON object on stdout; None where stdout is something else. Raises HookFailed for half of one."""
+    text = text_of(result.stdout)
+    if not text.startswith("{"):
+        return None
+    if result.truncated:
+        raise HookFailed("its output is too long to be read as a verdict")
+    try:
+        value = wire.decode(text)
+    except InputError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def text_in(fields: Mapping[str, Any], key: str) -> str:
+    """A field that is worth something only as text."""
+    value = fields.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def own_update(name: str, event: Event, decision: Decision) -> dict[str, Any] | None:
+    """For agents that lay an update over the input: as their own hooks said it, if nobody else changed it."""
+    own = decision.groups.get(name, NONE).updated_input
+    whole = decision.updated_input
+    return own if own and whole == merge_input(getattr(event, "tool_input", {}), own) else whole
+
+
+def merged_update(said: Sequence[Verdict]) -> dict[str, Any]:
+    return {key: value for verdict in said for key, value in (verdict.updated_input or {}).items()}
+
+
+def exit_2(_event_name: str, message: str) -> Reply:
+    """A failure of ours, for agents that take exit 2 for a refusal."""
+    return Reply(stderr=f"Fairlead: {message}\n", exit_code=2)
+
+
+def given(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is empty or absent; false and zero stay."""
+    return {key: value for key, value in fields.items() if value not in (None, "", {}, [])}
+
+
+class Reader:
+    """Collects hooks and problems while one file is read."""
+
+    def __init__(self, source: Source, text: str) -> None:
+        self.source = source
+        self.text = text
+        self.hooks: list[Hook] = []
+        self.problems: list[Problem] = []
+
+    def problem(self, path: Path, message: str, hint: str = "", level: str = "error") -> None:
+        from fairlead.locate import position_in
+
+        line, column = position_in(self.text, path, toml=self.source.path.endswith(".toml"))
+        self.problems.append(
+            Problem(file=self.source.path, line=line, column=column, level=level, message=message, hint=hint)
+        )
+
+    def warn(self, path: Path, message: str, hint: str = "") -> None:
+        self.problem(path, message, hint, level="warning")
+
+    def expect(self, value: Any, kind: type | tuple[type, ...], path: Path, what: str) -> bool:
+        if isinstance(value, kind) and not (isinstance(value, bool) and kind in (int, (int, float))):
+            return True
+        self.problem(path, f"{what}, not {_json_kind(value)}")
+        return False
+
+    def event(self, name: str, known: Mapping[str, str], path: Path) -> str:
+        """The canonical name of an event in this dialect; empty, and reported, if there is none."""
+        if name in known:
+            return known[name]
+        self.problem(path, f"unknown event {name!r}", did_you_mean(name, known))
+        return ""
+
+    def timeout(self, entry: Mapping[str, Any], path: Path, key: str, default: float, unit: float) -> float:
+        """Seconds, from a number in the dialect's unit."""
+        value = entry.get(key)
+        if value is None:
+            return default
+        if not self.expect(value, (int, float), (*path, key), f"{key} must be a number"):
+            return default
+        if value <= 0:
+            self.problem((*path, key), f"{key} must be more than 0", f"{default:g} s is used")
+            return default
+        return float(value * unit)
+
+    def text_field(self, entry: Mapping[str, Any], key: str, path: Path) -> str:
+        value = entry.get(key)
+        if value is None or value == "":
+            self.problem(path, f"{key} is missing")
+            return ""
+        return value if self.expect(value, str, (*path, key), f"{key} must be a string") else ""
+
+    def matcher_text(self, value: object, path: Path) -> str:
+        """What cannot be a matcher is reported, and everything matches."""
+        if value is None or isinstance(value, str):
+            return value or ""
+        self.problem(path, f"matcher must be a string, not {_json_kind(value)}", "until then it matches everything")
+        return ""
+
+    def entries(self, value: Any, path: Path, what: str) -> list[tuple[Any, Path]]:
+        """The elements of a list that are objects, each with its path; the others are reported."""
+        if not self.expect(value, list, path, f"{what} must be a list"):
+            return []
+        found = [(entry, (*path, index)) for index, entry in enumerate(value)]
+        return [(e, p) for e, p in found if self.expect(e, dict, p, f"each of {what} must be an object")]
+
+    def reading(self, **settings: Any) -> Reading:
+        return Reading(hooks=tuple(self.hooks), problems=tuple(self.problems), settings=settings)
+
+
+_KINDS = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
+
+
+def _json_kind(value: object) -> str:
+    return _KINDS.get(type(value), "a number")
+
+
+def read_groups(
+    reader: Reader, value: Any, events: Mapping[str, str], path: Path = ("hooks",)
+) -> Iterator[tuple[str, Any, Any, Path]]:
+    """Claude Code's three levels, event ▸ matcher group ▸ handlers: yields event, group, handler, path."""
+    if not reader.expect(value, dict, path, "hooks must be an object"):
+        return
+    for name, groups in value.items():
+        event = reader.event(name, events, (*path, name))
+        if not event:
+            continue
+        for group, place in reader.entries(groups, (*path, name), name):
+            if "hooks" not in group and ("command" in group or "prompt" in group):
+                reader.problem(place, "a handler stands where a matcher group is needed", _WRAP)
+                yield event, {"hooks": [group]}, group, place
+                continue
+            for handler, inner in reader.entries(group.get("hooks"), (*place, "hooks"), "hooks"):
+                yield event, group, handler, inner
+
+
+_WRAP = 'write {"hooks": [ … ]} around it; until then it is taken as if it were'
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    import difflib
+
+    known = list(known)
+    folded = {name.lower().replace("_", ""): name for name in known}
+    near = difflib.get_close_matches(word.lower().replace("_", ""), folded, n=1, cutoff=0.6)
+    return f"did you mean {folded[near[0]]!r}?" if near else f"known: {', '.join(sorted(known))}"

@@ -1,0 +1,154 @@
+"""Configuration files as plain values: JSON, TOML, and the YAML front matter of Markdown files.
+
+Reading has no side effects beyond a cache of parsed TOML in the user's own cache directory: `tomllib`
+costs more at import than the rest of the cold path. A cached value stands beside the very text that
+it was parsed from, and counts only for that text.
+"""
+
+from __future__ import annotations
+
+import os
+
+from fairlead import wire
+from fairlead.errors import ConfigError, InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+def read_text(path: str) -> str | None:
+    """The text of a file; None where there is none. Raises ConfigError for what cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            raw = file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}") from None
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"is not UTF-8 text (byte {error.start})", hint="save it as UTF-8") from None
+
+
+class BadDocument(ConfigError):  # noqa: N818  # the family's name says that it is an error
+    """A file that cannot be parsed, with the place."""
+
+    def __init__(self, message: str, line: int, column: int, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.line = line
+        self.column = column
+
+
+def parse_json(text: str) -> Any:
+    import json
+
+    try:
+        return wire.decode(text)
+    except InputError as error:
+        try:
+            json.loads(text)
+        except json.JSONDecodeError as place:
+            raise BadDocument(f"not JSON: {place.msg}", place.lineno, place.colno, _json_hint(text)) from None
+        except (ValueError, RecursionError):
+            pass
+        raise BadDocument(str(error), 1, 1) from None
+
+
+def _json_hint(text: str) -> str:
+    if any(line.lstrip().startswith("//") for line in text.splitlines()):
+        return "JSON has no comments"
+    return "nothing in this file is in force until it is mended"
+
+
+def parse_toml(text: str, environ: Mapping[str, str]) -> dict[str, Any]:
+    cached = _cached(text, environ)
+    if cached is not None:
+        return cached
+    import tomllib
+
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line, column = _toml_place(str(error), text)
+        raise BadDocument(f"not TOML: {str(error).partition(' (at ')[0]}", line, column) from None
+    except RecursionError:
+        raise BadDocument("not usable TOML: nested too deeply", 1, 1) from None
+    _remember(text, data, environ)
+    return data
+
+
+def _toml_place(message: str, text: str) -> tuple[int, int]:
+    numbers = [int(word.strip(",)")) for word in message.split() if word.strip(",)").isdecimal()]
+    if "at line" in message and len(numbers) >= 2:
+        return numbers[-2], numbers[-1]
+    return text.count("\n") + 1, 1
+
+
+def parse_front_matter(text: str) -> dict[str, Any]:
+    """The mapping between the first two `---` lines; empty where there is none."""
+    if not text.startswith("---"):
+        return {}
+    import yaml
+
+    head = text[3:].partition("\n---")[0]
+    try:
+        data = yaml.safe_load(head)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        raise BadDocument(f"front matter is not YAML: {getattr(error, 'problem', error)}", line, column) from None
+    except RecursionError:
+        raise BadDocument("front matter is nested too deeply", 1, 1) from None
+    return data if isinstance(data, dict) else {}
+
+
+def cache_dir(environ: Mapping[str, str]) -> str:
+    base = environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.join(environ.get("HOME", ""), ".cache")
+    return os.path.join(base, "fairlead") if os.path.isabs(base) else ""
+
+
+def _cache_file(text: str, environ: Mapping[str, str]) -> str:
+    import zlib
+
+    folder = cache_dir(environ)
+    return os.path.join(folder, f"toml-{zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}.json") if folder else ""
+
+
+def _cached(text: str, environ: Mapping[str, str]) -> dict[str, Any] | None:
+    path = _cache_file(text, environ)
+    if not path:
+        return None
+    try:
+        with open(path, "rb") as file:
+            about = os.fstat(file.fileno())
+            if about.st_uid != os.getuid() or about.st_mode & 0o022:
+                return None
+            entry = wire.decode(file.read())
+        return entry["data"] if entry["text"] == text else None
+    except (OSError, InputError, KeyError, TypeError):
+        return None
+
+
+def _remember(text: str, data: dict[str, Any], environ: Mapping[str, str]) -> None:
+    path = _cache_file(text, environ)
+    if not path:
+        return
+    draft = f"{path}.{os.getpid()}"
+    try:
+        entry = wire.encode({"text": text, "data": data})
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(entry)
+        os.replace(draft, path)
+    except (
+        OSError,
+        TypeError,
+        ValueError,
+    ):  # a date in the file, a full or read-only disk: parse again next time
+        pass

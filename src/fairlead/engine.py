@@ -1,0 +1,370 @@
+"""Event in, decision out.
+
+`judge` is written once, as a generator: it yields the work of hooks that may run side by side and is
+sent what came of it. `drive` runs it with asyncio, `drive_blocking` without: with poll(2) as long as
+all work is processes, so that the cold path needs no event loop.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+
+from fairlead import dialects
+from fairlead.hooks import Call, HookFailed, Report
+from fairlead.process import Child, Run, run, wait_for_any
+from fairlead.verdicts import NONE, Decision, Verdict, deny, merge
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+    from typing import Any
+
+    from fairlead.dialects import HookHalf
+    from fairlead.events import Event
+    from fairlead.hooks import Hook, Setting
+
+    Batch = Sequence[Report]
+    Judging = Generator[Batch, None, "Decision"]
+    Row = Generator[Batch, None, Verdict]
+
+REWRITABLE = frozenset({"PreToolUse", "PermissionRequest"})
+
+
+class Group:
+    """Hooks of one dialect that match an event."""
+
+    __slots__ = ("batches", "dialect", "half", "hooks")
+
+    def __init__(self, dialect: str, hooks: Sequence[Hook], event: Event) -> None:
+        self.dialect = dialect
+        self.half: HookHalf = dialects.hook_half(dialect)
+        self.hooks = hooks
+        self.batches = self.half.batches(event, hooks)
+
+
+class Plan:
+    """Which hooks look at an event, and which do not and why."""
+
+    __slots__ = ("groups", "skipped")
+
+    def __init__(self, groups: Sequence[Group], skipped: Sequence[tuple[Hook, str, bool]]) -> None:
+        self.groups = groups
+        self.skipped = skipped
+        """Hook, reason, and whether its matcher applied."""
+
+
+def plan(hooks: Sequence[Hook], event: Event) -> Plan:
+    """Everything about an event that its name and its matcher's value decide."""
+    matching: dict[str, list[Hook]] = {}
+    skipped: list[tuple[Hook, str, bool]] = []
+    for hook in hooks:
+        why, matched = _why_not(hook, event)
+        if why:
+            skipped.append((hook, why, matched))
+        else:
+            matching.setdefault(hook.origin.dialect, []).append(hook)
+    return Plan([Group(name, found, event) for name, found in matching.items()], skipped)
+
+
+def _why_not(hook: Hook, event: Event) -> tuple[str, bool]:
+    """Why a hook does not look at an event, and whether it would if it could."""
+    if event.name not in hook.events and "*" not in hook.events:
+        return f"is for {', '.join(hook.events)}", False
+    if event.matches_on and not hook.matcher(event.matcher_value):
+        return f"its matcher {hook.matcher.text!r} does not match {event.matcher_value!r}", False
+    if not hook.enabled:
+        return "is switched off", True
+    if not hook.trusted:
+        return "comes from a project that is not trusted", True
+    return "", True
+
+
+def in_order(hooks: Sequence[Hook]) -> list[Hook]:
+    """Hooks of each dialect together, in the order of their groups; Fairlead's own by priority."""
+    order = {name: index for index, name in enumerate(dialects.HOOK_HALVES)}
+    return sorted(hooks, key=lambda h: (order[h.origin.dialect], -h.priority if h.origin.dialect == "fairlead" else 0))
+
+
+def judge(plan: Plan, event: Event, setting: Setting) -> Judging:
+    """Where input can be rewritten, each group sees it as the one before left it; else side by side."""
+    reports: list[Report] = []
+    first = event
+    if event.name in REWRITABLE:
+        said: dict[str, Verdict] = {}
+        for group in plan.groups:
+            said[group.dialect] = verdict = yield from _row(group, event, setting, reports)
+            event = _rewritten(group.half, event, verdict)
+    else:
+        said = yield from _side_by_side(plan.groups, event, setting, reports)
+    for hook, why, matched in plan.skipped:
+        reports.append(Report(hook, first, matched=matched, why=why))
+    return _decide(first, event, said, reports)
+
+
+def _side_by_side(
+    groups: Sequence[Group], event: Event, setting: Setting, reports: list[Report]
+) -> Generator[Batch, None, dict[str, Verdict]]:
+    lists: list[list[Report]] = [[] for _ in groups]
+    rows = {g.dialect: _row(g, event, setting, own) for g, own in zip(groups, lists, strict=True)}
+    said: dict[str, Verdict] = dict.fromkeys(rows, NONE)
+    while rows:
+        work: list[Report] = []
+        for dialect, row in list(rows.items()):
+            try:
+                work += row.send(None)
+            except StopIteration as done:
+                said[dialect] = done.value
+                del rows[dialect]
+        if work:
+            yield work
+    for own in lists:
+        reports += own
+    return said
+
+
+def _row(group: Group, event: Event, setting: Setting, reports: list[Report]) -> Row:
+    verdict = yield from _attempt(group, event, setting, reports)
+    attempt = 1
+    while (retry := group.half.again(event, verdict, group.hooks, attempt)) is not None:
+        verdict = yield from _attempt(group, retry, setting, reports)
+        attempt += 1
+    return verdict
+
+
+def _attempt(group: Group, event: Event, setting: Setting, reports: list[Report]) -> Row:
+    half, verdicts, ended = group.half, [], ""
+    for hooks in group.batches:
+        batch = [_prepare(hook, event, setting, ended) for hook in hooks]
+        reports += batch
+        try:
+            todo = [report for report in batch if report.work is not None]
+            if todo:
+                yield todo
+            _conclude_all(half, batch, setting)
+        finally:
+            _release(batch)
+        for report in batch:
+            if report.verdict is not None and report.verdict is not NONE:
+                verdicts.append(report.verdict)
+                ended = ended or _ending(half, report)
+        event = _chained(half, event, batch)
+    return half.merge(event, verdicts)
+
+
+def _ending(half: HookHalf, report: Report) -> str:
+    assert report.verdict is not None  # noqa: S101  # for mypy
+    return f"{report.hook.name} has decided already" if half.ends_row(report.event, report.verdict) else ""
+
+
+def _prepare(hook: Hook, event: Event, setting: Setting, ended: str) -> Report:
+    report = Report(hook, event)
+    report.why = ended or (hook.condition(event) if hook.condition is not None else "")
+    if not report.why:
+        try:
+            report.work = hook.handler.start(hook, event, setting)
+        except Exception as error:  # noqa: BLE001  # also what a stranger's module does on import
+            report.outcome = error
+    return report
+
+
+def _conclude_all(half: HookHalf, batch: Batch, setting: Setting) -> None:
+    for report in batch:
+        if not report.why:
+            _conclude(half, report)
+            if half.log is not None:
+                half.log(report, setting)
+
+
+def _release(batch: Batch) -> None:
+    for report in batch:
+        if isinstance(report.work, Run) and report.work.input_file:
+            os.unlink(report.work.input_file)
+
+
+def _conclude(half: HookHalf, report: Report) -> None:
+    try:
+        if isinstance(report.outcome, BaseException):
+            raise report.outcome  # noqa: TRY301  # one place turns failures into verdicts
+        report.verdict = report.hook.handler.conclude(report.hook, report.event, report.work, report.outcome)
+    except HookFailed as error:
+        _fail(half, report, str(error))
+    except TimeoutError:
+        _fail(half, report, f"timed out after {report.hook.timeout:g} s" if report.hook.timeout else "timed out")
+    except Exception as error:  # noqa: BLE001  # a hook may raise anything
+        _fail(half, report, f"{type(error).__name__}: {error}")
+
+
+def _fail(half: HookHalf, report: Report, message: str) -> None:
+    report.error = message
+    direction = report.hook.on_error or half.on_failure(report.event)
+    report.verdict = deny(f"hook {report.hook.name} failed: {message}") if direction == "deny" else NONE
+
+
+def _chained(half: HookHalf, event: Event, batch: Batch) -> Event:
+    for report in batch:
+        if report.verdict is not None:
+            event = _rewritten(half, event, report.verdict)
+    return event
+
+
+def _rewritten(half: HookHalf, event: Event, verdict: Verdict) -> Event:
+    if verdict.updated_input is None or event.name not in REWRITABLE:
+        return event
+    current: dict[str, Any] = event.tool_input  # type: ignore[attr-defined]  # rewritable events have one
+    return event.but(tool_input=half.rewritten(current, verdict.updated_input))
+
+
+def _decide(first: Event, last: Event, said: dict[str, Verdict], reports: list[Report]) -> Decision:
+    fields = {
+        **merge(said.values()).__dict__,
+        "reports": tuple(reports),
+        "groups": said,
+        "notes": _notes(reports),
+    }
+    if last is not first:
+        fields["updated_input"] = last.tool_input  # type: ignore[attr-defined]  # rewritable events have one
+    return Decision(**fields)
+
+
+def _notes(reports: list[Report]) -> tuple[str, ...]:
+    notes = [f"hook {r.hook.name} failed: {r.error}" for r in reports if r.error]
+    untrusted = [r.hook for r in reports if r.matched and not r.hook.trusted]
+    if untrusted:
+        names = ", ".join(f"{hook.name} ({hook.origin.file})" for hook in untrusted)
+        notes.append(f"not run, because this project is not trusted: {names}")
+    return tuple(notes)
+
+
+async def drive(judging: Judging) -> Decision:
+    """Run the work on the current event loop."""
+    try:
+        batch = next(judging)
+        while True:
+            if len(batch) == 1:
+                await _do(batch[0])
+            else:
+                await _do_all(batch)
+            batch = judging.send(None)
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]
+
+
+async def _do_all(batch: Batch) -> None:
+    import asyncio
+
+    tasks = [asyncio.ensure_future(_do(report)) for report in batch]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+async def _do(report: Report) -> None:
+    work = report.work
+    started = time.perf_counter()
+    try:
+        if isinstance(work, Run):
+            report.outcome = await run(work)
+        elif isinstance(work, Call):
+            report.outcome = await _call(work)
+    except Exception as error:  # noqa: BLE001  # a hook may raise anything; _conclude decides what it means
+        report.outcome = error
+    report.ms = (time.perf_counter() - started) * 1000
+
+
+async def _call(call: Call) -> Any:
+    if call.in_thread:
+        return await _in_thread(call)
+    if not call.is_async:
+        value = call.function(*call.arguments)
+        return await value if hasattr(value, "__await__") else value
+    if call.timeout is None:
+        return await call.function(*call.arguments)
+    import asyncio
+
+    async with asyncio.timeout(call.timeout):
+        return await call.function(*call.arguments)
+
+
+async def _in_thread(call: Call) -> Any:
+    import asyncio
+    import threading
+
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Any] = loop.create_future()
+
+    def settle(setter: Callable[[Any], None], value: Any) -> None:
+        if not done.done():
+            setter(value)
+
+    def work() -> None:
+        try:
+            value = call.function(*call.arguments)
+        except BaseException as error:  # noqa: BLE001  # handed over to the loop
+            _tell(loop, settle, done.set_exception, _as_exception(error))
+        else:
+            _tell(loop, settle, done.set_result, value)
+
+    # A daemon thread: a function that never returns must not keep the process alive.
+    threading.Thread(target=work, daemon=True).start()
+    async with asyncio.timeout(call.timeout):
+        return await done
+
+
+def _tell(loop: Any, *arguments: Any) -> None:
+    with suppress(RuntimeError):  # the loop is gone: nobody waits any more
+        loop.call_soon_threadsafe(*arguments)
+
+
+def _as_exception(error: BaseException) -> Exception:
+    return error if isinstance(error, Exception) else HookFailed(f"{type(error).__name__}: {error}")
+
+
+def drive_blocking(judging: Judging) -> Decision:
+    """Run the work without an event loop, unless a hook in this process needs one."""
+    try:
+        batch = next(judging)
+        while True:
+            if all(isinstance(report.work, Run) for report in batch):
+                _run_all(batch)
+            else:
+                _with_loop(batch)
+            batch = judging.send(None)
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]
+
+
+def _run_all(batch: Batch) -> None:
+    started = time.perf_counter()
+    children = [(Child(report.work), report) for report in batch if isinstance(report.work, Run)]
+    try:
+        while children:
+            waiting = [pair for pair in children if pair[0].result is None]
+            for child, report in children:
+                if child.result is not None:
+                    report.outcome = child.result
+                    report.ms = (time.perf_counter() - started) * 1000
+            children = waiting
+            if children:
+                wait_for_any(child for child, _ in children)
+    finally:
+        for child, _ in children:
+            child.cancel()
+
+
+def _with_loop(batch: Batch) -> None:
+    import asyncio
+    import threading
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(_do_all(batch))
+        return
+    # Called from inside a loop that must not be blocked by waiting on itself.
+    thread = threading.Thread(target=lambda: asyncio.run(_do_all(batch)), daemon=True)
+    thread.start()
+    thread.join()

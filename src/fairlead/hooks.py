@@ -1,0 +1,178 @@
+"""A hook: which events, which matcher, which handler, and where it comes from."""
+
+from __future__ import annotations
+
+import time
+
+from fairlead._record import Record
+from fairlead.matchers import Matcher, everything
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, ClassVar, Protocol
+
+    from fairlead.events import Event
+    from fairlead.process import Run
+    from fairlead.verdicts import Verdict
+
+    class Handler(Protocol):
+        """How a hook answers."""
+
+        kind: ClassVar[str]
+
+        def start(self, hook: Hook, event: Event, setting: Setting) -> Run | Call:
+            """What has to be done; raises HookFailed when it cannot be."""
+
+        def conclude(self, hook: Hook, event: Event, work: Any, outcome: Any, /) -> Verdict:
+            """The verdict in what came of it; raises HookFailed when there is none."""
+
+        def describe(self) -> str:
+            """The handler in one line, for people."""
+
+        def identity(self) -> tuple[object, ...]:
+            """Equal for handlers that do the same."""
+
+
+class Origin(Record):
+    """Where a hook was found."""
+
+    dialect: str
+    layer: str
+    """managed, user, project, local, plugin, skill, subagent or code"""
+    file: str = ""
+    path: tuple[str | int, ...] = ()
+    """The way to the entry inside the file."""
+
+    @property
+    def line(self) -> int:
+        """Looked up when asked for: nobody needs it while hooks run."""
+        if not self.file:
+            return 0
+        from fairlead.locate import position
+
+        return position(self.file, self.path)[0]
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.file else self.layer
+
+
+class Hook(Record):
+    name: str
+    events: tuple[str, ...]
+    """Canonical event names; `*` is every event."""
+    handler: Handler
+    origin: Origin
+    matcher: Matcher = everything()
+    matcher_path: tuple[str | int, ...] = ()
+    """Where the matcher stands in the origin's file."""
+    timeout: float | None = None
+    """Seconds; None is no limit of its own."""
+    priority: int = 0
+    on_error: str = ""
+    """`allow`, `deny`, or empty for what the dialect says."""
+    trusted: bool = True
+    enabled: bool = True
+    condition: Callable[[Event], str] | None = None
+    """Asked for each event that matched; answers why the hook does not apply, or an empty string."""
+    options: Mapping[str, Any] = {}  # never changed: records are frozen
+    """What only the hook's own dialect looks at."""
+
+    def identity(self) -> tuple[object, ...]:
+        return (self.origin.dialect, *self.handler.identity(), self.timeout)
+
+
+class Call:
+    """Work that is a function call in this process."""
+
+    __slots__ = ("arguments", "function", "in_thread", "is_async", "timeout")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        *,
+        timeout: float | None = None,
+        is_async: bool = False,
+        in_thread: bool = False,
+    ) -> None:
+        self.function = function
+        self.arguments = arguments
+        self.timeout = timeout
+        self.is_async = is_async
+        self.in_thread = in_thread
+        """For a blocking function whose time is limited: it cannot be ended, only left behind."""
+
+
+class Setting(Record):
+    """The surroundings in which hooks run."""
+
+    project: str
+    home: str
+    environ: Mapping[str, str]
+    deadline: float | None = None
+    """On the monotonic clock: every hook ends before it."""
+
+    def limit(self, timeout: float | None) -> float | None:
+        """Seconds that a hook may take now."""
+        if self.deadline is None:
+            return timeout
+        left = max(self.deadline - time.monotonic(), 0.0)
+        return left if timeout is None else min(timeout, left)
+
+
+class Cancellation:
+    """Tells a hook in code that its event is over."""
+
+    __slots__ = ("_set",)
+
+    def __init__(self) -> None:
+        self._set = False
+
+    def set(self) -> None:
+        self._set = True
+
+    def is_set(self) -> bool:
+        return self._set
+
+
+class HookContext(Record):
+    """What a hook in code gets beside the event."""
+
+    session_id: str
+    cwd: str
+    env: Mapping[str, str]
+    cancellation: Cancellation
+
+    @property
+    def cancelled(self) -> bool:
+        return self.cancellation.is_set()
+
+
+class HookFailed(Exception):  # noqa: N818  # it is a fact about a hook, not an error of ours
+    """A hook did not give a verdict; its failure direction decides what that means."""
+
+
+class Report:
+    """What became of one hook in one event."""
+
+    __slots__ = ("error", "event", "hook", "matched", "ms", "outcome", "verdict", "why", "work")
+
+    def __init__(self, hook: Hook, event: Event, *, matched: bool = True, why: str = "") -> None:
+        self.hook = hook
+        self.event = event
+        self.matched = matched
+        self.why = why
+        self.work: Run | Call | None = None
+        self.outcome: Any = None
+        self.verdict: Verdict | None = None
+        self.error = ""
+        self.ms = 0.0
+
+    @property
+    def ran(self) -> bool:
+        return self.verdict is not None
+
+    def __repr__(self) -> str:
+        state = self.verdict if self.ran else self.why
+        return f"Report({self.hook.name!r}, {state!r}, error={self.error!r})"

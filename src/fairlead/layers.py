@@ -1,0 +1,124 @@
+"""Where hooks come from: which files, read by which dialect, in which order."""
+
+from __future__ import annotations
+
+import os
+
+from fairlead import dialects, documents
+from fairlead._record import Record
+from fairlead.dialects import HOOK_HALVES, Places, Reading, Source
+from fairlead.errors import ConfigError, Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fairlead.hooks import Hook
+
+SHARED_FIRST = "claude-code"
+"""Reads the files that several dialects claim, unless somebody says otherwise."""
+
+
+class Loaded(Record):
+    hooks: tuple[Hook, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+def load(
+    places: Places,
+    *,
+    reads: Iterable[str] = HOOK_HALVES,
+    agent: str = "",
+    own: bool = True,
+    trust_project: bool = False,
+) -> Loaded:
+    """Every hook of the named dialects.
+
+    `agent` is who calls: it reads the files that it shares with other dialects. With `own` false its
+    files are left alone, because it runs the hooks in them itself.
+    """
+    natives = [_read("fairlead", source, places) for source in dialects.hook_half("fairlead").sources(places)]
+    readers = _readers(places, reads, agent, _named_files(places, natives))
+    if not own and agent in HOOK_HALVES:
+        for source in dialects.hook_half(agent).sources(places):
+            readers.pop(source.path, None)
+    readings = [*natives, *(_read(_by_shape(name, agent, s), s, places) for name, s in readers.values())]
+    readings = [(source, _judged(reading, source, trust_project)) for source, reading in readings]
+    problems = [problem for _, reading in readings for problem in reading.problems]
+    return Loaded(hooks=tuple(_arranged(readings)), problems=tuple(problems))
+
+
+def _readers(
+    places: Places, reads: Iterable[str], agent: str, named: Mapping[str, str]
+) -> dict[str, tuple[str, Source]]:
+    """For each file, who reads it: the calling agent, whom the configuration names, or the usual one."""
+    claims: dict[str, dict[str, Source]] = {}
+    for name in reads:
+        if name != "fairlead":
+            for source in dialects.hook_half(name).sources(places):
+                claims.setdefault(source.path, {})[name] = source
+    chosen = {}
+    for path, claimants in claims.items():
+        wishes = (agent, named.get(path, ""), SHARED_FIRST, next(iter(claimants)))
+        name = next(wish for wish in wishes if wish in claimants)
+        chosen[path] = (name, claimants[name])
+    return chosen
+
+
+def _named_files(places: Places, natives: Iterable[tuple[Source, Reading]]) -> dict[str, str]:
+    """`[files]` of every fairlead.toml, nearest last. A project speaks for its own files only."""
+    named: dict[str, str] = {}
+    for source, reading in natives:
+        for file, dialect in reading.settings.get("files", {}).items():
+            path = os.path.normpath(os.path.join(places.project, _expand_home(file, places.home)))
+            if source.owner != "project" or path.startswith(places.project + os.sep):
+                named[path] = dialect
+    return named
+
+
+def _expand_home(file: str, home: str) -> str:
+    return os.path.join(home, file[2:]) if file.startswith("~/") else file
+
+
+def _by_shape(name: str, agent: str, source: Source) -> str:
+    """Named maps are claude-agent's, also where Claude Code would be asked to read them."""
+    if name != SHARED_FIRST or agent == SHARED_FIRST or not source.path.endswith(".json"):
+        return name
+    from fairlead.dialects import claude_agent
+
+    try:
+        text = documents.read_text(source.path)
+        return "claude-agent" if text and claude_agent.is_its_shape(documents.parse_json(text)) else name
+    except ConfigError:
+        return name
+
+
+def _read(name: str, source: Source, places: Places) -> tuple[Source, Reading]:
+    try:
+        text = documents.read_text(source.path)
+        return source, dialects.hook_half(name).read(source, text, places) if text is not None else Reading()
+    except documents.BadDocument as error:
+        problem = Problem(file=source.path, line=error.line, column=error.column, message=str(error), hint=error.hint)
+    except ConfigError as error:
+        problem = Problem(file=source.path, message=str(error), hint=error.hint)
+    return source, Reading(problems=(problem,))
+
+
+def _judged(reading: Reading, source: Source, trust_project: bool) -> Reading:
+    """Without trust a project's hooks do not run, and its settings change nothing."""
+    if source.owner != "project" or trust_project:
+        return reading
+    return reading.but(hooks=tuple(hook.but(trusted=False) for hook in reading.hooks), settings={})
+
+
+def _arranged(readings: list[tuple[Source, Reading]]) -> list[Hook]:
+    hooks: dict[str, list[Hook]] = {}
+    for _, reading in readings:
+        for hook in reading.hooks:
+            hooks.setdefault(hook.origin.dialect, []).append(hook)
+    return [
+        hook
+        for name in HOOK_HALVES
+        if name in hooks
+        for hook in dialects.hook_half(name).arrange(hooks[name], readings)
+    ]

@@ -1,0 +1,166 @@
+"""Where in a file an entry stands: only for errors, lists and explanations.
+
+Neither `json` nor `tomllib` keep positions, so the text is walked again, along one path.
+"""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+_NOWHERE = (0, 0)
+
+
+def position(file: str, path: Sequence[str | int]) -> tuple[int, int]:
+    """Line and column, both from 1; zeros when the file cannot be read any more."""
+    try:
+        with open(file, encoding="utf-8-sig") as stream:
+            text = stream.read()
+    except (OSError, UnicodeDecodeError):
+        return _NOWHERE
+    return position_in(text, path, toml=file.endswith(".toml"))
+
+
+def position_in(text: str, path: Sequence[str | int], *, toml: bool = False) -> tuple[int, int]:
+    """The place of the deepest part of `path` that can be found."""
+    if text.startswith("---"):
+        return _in_front_matter(text, path)
+    offset = _toml_offset(text, path) if toml else _json_offset(text, path)
+    line = text.count("\n", 0, offset) + 1
+    return line, offset - text.rfind("\n", 0, offset)
+
+
+def _in_front_matter(text: str, path: Sequence[str | int]) -> tuple[int, int]:
+    import yaml
+
+    try:
+        node = yaml.compose(text[3:].partition("\n---")[0])
+    except yaml.YAMLError:
+        return _NOWHERE
+    mark: Any = None
+    for part in path:
+        found = _yaml_child(node, part)
+        if found is None:
+            break
+        mark, node = found
+    return (mark.line + 1, mark.column + 1) if mark else (1, 1)
+
+
+def _yaml_child(node: object, part: str | int) -> tuple[Any, Any] | None:
+    import yaml
+
+    if isinstance(node, yaml.MappingNode):
+        return next(((key.start_mark, value) for key, value in node.value if key.value == part), None)
+    if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+        return node.value[part].start_mark, node.value[part]
+    return None
+
+
+_JSON_WORD = re.compile(r'\s+|"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+
+
+def _json_offset(text: str, path: Sequence[str | int]) -> int:
+    """Follow `path` through the tokens; stops at the last part that was found."""
+    best, depth_found = 0, 0
+    for offset, here in _json_paths(text):
+        common = _common(here, path)
+        if common == len(here) and common > depth_found:
+            best, depth_found = offset, common
+            if common == len(path):
+                break
+    return best
+
+
+def _json_paths(text: str) -> Iterator[tuple[int, list[str | int]]]:
+    """Every key and every list element, with the path that leads to it."""
+    stack: list[str | int] = []
+    key_comes = False
+    for match in _JSON_WORD.finditer(text):
+        word = match.group()
+        inside = stack[-1] if stack else None
+        if word.isspace() or word == ":":
+            continue
+        if word == ",":
+            key_comes = isinstance(inside, str)
+            if isinstance(inside, int):
+                stack[-1] = inside + 1
+        elif word in "}]":
+            stack, key_comes = stack[:-1], False
+        elif key_comes:
+            stack[-1], key_comes = _unquote(word), False
+            yield match.start(), list(stack)
+        else:
+            if isinstance(inside, int):
+                yield match.start(), list(stack)
+            key_comes = _open(stack, word)
+
+
+def _open(stack: list[str | int], word: str) -> bool:
+    """Go into an object or a list; whether a key comes next."""
+    if word == "{":
+        stack.append("")
+    elif word == "[":
+        stack.append(0)
+    return word == "{"
+
+
+def _unquote(word: str) -> str:
+    import json
+
+    try:
+        return str(json.loads(word, strict=False))
+    except ValueError:
+        return word
+
+
+def _common(here: Sequence[str | int], path: Sequence[str | int]) -> int:
+    count = 0
+    for one, other in zip(here, path, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+_TOML_LINE = re.compile(
+    r'^[ \t]*(?:\[\[(?P<array>[^\]]+)\]\]|\[(?P<table>[^\]]+)\]|(?P<key>[A-Za-z0-9_."\'-]+)[ \t]*=)',
+    re.MULTILINE,
+)
+_TOML_LONG = re.compile(r'"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'', re.DOTALL)
+
+
+def _toml_offset(text: str, path: Sequence[str | int]) -> int:
+    text = _TOML_LONG.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+    counts: dict[tuple[str | int, ...], int] = {}
+    table: tuple[str | int, ...] = ()
+    best, depth_found = 0, 0
+    for match in _TOML_LINE.finditer(text):
+        if match["key"]:
+            here = (*table, *_toml_key(match["key"]))
+        else:
+            names = _toml_key(match["array"] or match["table"])
+            here = table = _toml_table(names, counts, is_array=bool(match["array"]))
+        common = _common(here, path)
+        if common == len(here) and common > depth_found:
+            best, depth_found = match.start() + match.group().find(match.group().strip()), common
+    return best
+
+
+def _toml_table(names: list[str], counts: dict[tuple[str | int, ...], int], *, is_array: bool) -> tuple[str | int, ...]:
+    here: tuple[str | int, ...] = ()
+    for index, name in enumerate(names):
+        here = (*here, name)
+        is_last = index == len(names) - 1
+        if is_last and is_array:
+            counts[here] = counts.get(here, -1) + 1
+        if here in counts:
+            here = (*here, counts[here])
+    return here
+
+
+def _toml_key(text: str) -> list[str]:
+    return [part.strip().strip("\"'") for part in text.split(".")]

@@ -1,0 +1,82 @@
+"""Stop cannot loop for ever: how often in a row a session was kept going, and when that is enough."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fairlead.events import Event
+    from fairlead.verdicts import Decision
+
+CAP = 8
+STOPS = frozenset({"Stop", "SubagentStop"})
+WORK = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure"})
+
+
+class Stops:
+    """Counts in memory, for one process."""
+
+    def __init__(self, cap: int = CAP) -> None:
+        self.cap = cap
+        self._counts: dict[str, int] = {}
+
+    def settle(self, event: Event, decision: Decision) -> Decision:
+        """The decision, or the end of a row of refusals to stop."""
+        key = f"{event.session_id}/{event.agent_id}"
+        if event.name in WORK:
+            self.reset(key)
+        if event.name not in STOPS:
+            return decision
+        if not decision.denies:
+            self.reset(key)
+            return decision
+        if self.add(key) <= self.cap:
+            return decision
+        self.reset(key)
+        note = f"kept going {self.cap} times in a row without a tool call: allowed to stop now ({decision.reason})"
+        return decision.but(
+            decision="none", said="", user_message=note, notes=(*decision.notes, note), context="", feedback=""
+        )
+
+    def add(self, key: str) -> int:
+        self._counts[key] = self._counts.get(key, 0) + 1
+        return self._counts[key]
+
+    def reset(self, key: str) -> None:
+        self._counts.pop(key, None)
+
+
+class StopFiles(Stops):
+    """Counts in the user's state directory, for agents that start us anew for every event."""
+
+    def __init__(self, environ: Mapping[str, str], cap: int = CAP) -> None:
+        super().__init__(cap)
+        base = environ.get("XDG_STATE_HOME", "")
+        if not os.path.isabs(base):
+            base = os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".local", "state")
+        self._folder = os.path.join(base, "fairlead", "stops")
+
+    def add(self, key: str) -> int:
+        """One byte for each time: appending is safe with two processes at once."""
+        try:
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            descriptor = os.open(self._path(key), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+            with os.fdopen(descriptor, "ab") as file:
+                file.write(b".")
+                return os.fstat(descriptor).st_size + 1
+        except OSError:
+            return self.cap + 1  # what cannot be counted must not go on for ever
+
+    def reset(self, key: str) -> None:
+        try:
+            os.unlink(self._path(key))
+        except OSError:
+            pass
+
+    def _path(self, key: str) -> str:
+        import zlib
+
+        return os.path.join(self._folder, f"{zlib.crc32(key.encode('utf-8', 'surrogatepass')):08x}")
