@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
 
 from fairlead import dialects
-from fairlead.hooks import Call, HookFailed, Report
-from fairlead.process import Child, Run, run, wait_for_any
+from fairlead.hooks import HookFailed, Report
 from fairlead.verdicts import NONE, Decision, Verdict, deny, merge
+from fairlead.work import Call, Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def _why_not(hook: Hook, event: Event) -> tuple[str, bool]:
     """Why a hook does not look at an event, and whether it would if it could."""
     if event.name not in hook.events and "*" not in hook.events:
         return f"is for {', '.join(hook.events)}", False
-    if event.matches_on and not hook.matcher(event.matcher_value):
+    if not hook.matches(event):
         return f"its matcher {hook.matcher.text!r} does not match {event.matcher_value!r}", False
     if not hook.enabled:
         return "is switched off", True
@@ -142,20 +141,17 @@ def _attempt(group: Group, event: Event, setting: Setting, reports: list[Report]
             todo = [report for report in batch if report.work is not None]
             if todo:
                 yield todo
-            _conclude_all(half, batch, setting)
         finally:
-            _release(batch)
+            _release(todo)
         for report in batch:
-            if report.verdict is not None and report.verdict is not NONE:
-                verdicts.append(report.verdict)
-                ended = ended or _ending(half, report)
-        event = _chained(half, event, batch)
+            verdict = _settle(half, report, setting)
+            if verdict is NONE:
+                continue
+            verdicts.append(verdict)
+            if half.ends_row(event, verdict):
+                ended = ended or f"{report.hook.name} has decided already"
+            event = _rewritten(half, event, verdict)
     return half.merge(event, verdicts)
-
-
-def _ending(half: HookHalf, report: Report) -> str:
-    assert report.verdict is not None  # noqa: S101  # for mypy
-    return f"{report.hook.name} has decided already" if half.ends_row(report.event, report.verdict) else ""
 
 
 def _prepare(hook: Hook, event: Event, setting: Setting, ended: str) -> Report:
@@ -169,44 +165,39 @@ def _prepare(hook: Hook, event: Event, setting: Setting, ended: str) -> Report:
     return report
 
 
-def _conclude_all(half: HookHalf, batch: Batch, setting: Setting) -> None:
-    for report in batch:
-        if not report.why:
-            _conclude(half, report)
-            if half.log is not None:
-                half.log(report, setting)
+def _settle(half: HookHalf, report: Report, setting: Setting) -> Verdict:
+    if report.why:
+        return NONE
+    verdict = report.verdict = _conclude(half, report)
+    if half.log is not None:
+        half.log(report, setting)
+    return verdict
 
 
 def _release(batch: Batch) -> None:
     for report in batch:
-        if isinstance(report.work, Run) and report.work.input_file:
-            os.unlink(report.work.input_file)
+        work = report.work
+        if work.__class__ is Run and work.input_file:
+            os.unlink(work.input_file)
 
 
-def _conclude(half: HookHalf, report: Report) -> None:
+def _conclude(half: HookHalf, report: Report) -> Verdict:
     try:
         if isinstance(report.outcome, BaseException):
             raise report.outcome  # noqa: TRY301  # one place turns failures into verdicts
-        report.verdict = report.hook.handler.conclude(report.hook, report.event, report.work, report.outcome)
+        return report.hook.handler.conclude(report.hook, report.event, report.work, report.outcome)
     except HookFailed as error:
-        _fail(half, report, str(error))
+        return _failed(half, report, str(error))
     except TimeoutError:
-        _fail(half, report, f"timed out after {report.hook.timeout:g} s" if report.hook.timeout else "timed out")
+        return _failed(half, report, f"timed out after {report.hook.timeout or 0:g} s")
     except Exception as error:  # noqa: BLE001  # a hook may raise anything
-        _fail(half, report, f"{type(error).__name__}: {error}")
+        return _failed(half, report, f"{type(error).__name__}: {error}")
 
 
-def _fail(half: HookHalf, report: Report, message: str) -> None:
+def _failed(half: HookHalf, report: Report, message: str) -> Verdict:
     report.error = message
     direction = report.hook.on_error or half.on_failure(report.event)
-    report.verdict = deny(f"hook {report.hook.name} failed: {message}") if direction == "deny" else NONE
-
-
-def _chained(half: HookHalf, event: Event, batch: Batch) -> Event:
-    for report in batch:
-        if report.verdict is not None:
-            event = _rewritten(half, event, report.verdict)
-    return event
+    return deny(f"hook {report.hook.name} failed: {message}") if direction == "deny" else NONE
 
 
 def _rewritten(half: HookHalf, event: Event, verdict: Verdict) -> Event:
@@ -249,6 +240,8 @@ async def drive(judging: Judging) -> Decision:
             batch = judging.send(None)
     except StopIteration as done:
         return done.value  # type: ignore[no-any-return]
+    finally:
+        judging.close()
 
 
 async def _do_all(batch: Batch) -> None:
@@ -267,11 +260,17 @@ async def _do(report: Report) -> None:
     started = time.perf_counter()
     try:
         if isinstance(work, Run):
+            from fairlead.process import run
+
             report.outcome = await run(work)
         elif isinstance(work, Call):
             report.outcome = await _call(work)
-    except Exception as error:  # noqa: BLE001  # a hook may raise anything; _conclude decides what it means
-        report.outcome = error
+    except BaseException as error:  # a hook may raise anything; _conclude decides what it means
+        if isinstance(work, Call) and work.cancellation is not None:
+            work.cancellation.set()
+        if not isinstance(error, (Exception, SystemExit)):
+            raise
+        report.outcome = _as_exception(error)
     report.ms = (time.perf_counter() - started) * 1000
 
 
@@ -311,12 +310,15 @@ async def _in_thread(call: Call) -> Any:
     # A daemon thread: a function that never returns must not keep the process alive.
     threading.Thread(target=work, daemon=True).start()
     async with asyncio.timeout(call.timeout):
-        return await done
+        value = await done
+        return await value if hasattr(value, "__await__") else value
 
 
 def _tell(loop: Any, *arguments: Any) -> None:
-    with suppress(RuntimeError):  # the loop is gone: nobody waits any more
+    try:
         loop.call_soon_threadsafe(*arguments)
+    except RuntimeError:  # the loop is gone: nobody waits any more
+        pass
 
 
 def _as_exception(error: BaseException) -> Exception:
@@ -338,6 +340,8 @@ def drive_blocking(judging: Judging) -> Decision:
 
 
 def _run_all(batch: Batch) -> None:
+    from fairlead.process import Child, wait_for_any
+
     started = time.perf_counter()
     children = [(Child(report.work), report) for report in batch if isinstance(report.work, Run)]
     try:

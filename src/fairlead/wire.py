@@ -3,34 +3,47 @@
 Bytes come from agents, hooks and files that we do not control. What is not plainly JSON is an
 `InputError` with the place, never a crash: deep nesting, huge integers, NaN, a key given twice (two
 readers may take different ones), text that is not Unicode.
+
+The `json` package is a thin layer of Python over the C module `_json`, and imports `re`, `enum` and
+`collections`: half of what the cold path would cost. So `_json` is used directly where it exists, and
+the package where it does not, and to explain what is wrong.
 """
 
 from __future__ import annotations
-
-import json
 
 from fairlead.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from typing import Any, NoReturn
 
 LIMIT = 64 << 20
 """Bytes in one event; more is an error."""
+
+DEPTH = 200
+"""Objects and lists inside each other. Below what `jq` reads in a hook (256), and far below what Python can
+write again: an event that can be read, but not given to a hook, would be one that no hook has seen."""
+
+_TOO_DEEP = f"not usable JSON: nested too deeply; the limit is {DEPTH}"
+_INFINITE = float("inf")
+_BLANKS = " \t\n\r"
 
 
 def decode(raw: bytes | str) -> Any:
     """The JSON value in `raw`: UTF-8, UTF-16 or UTF-32, with or without a byte-order mark."""
     if len(raw) > LIMIT:
         raise InputError(f"{len(raw):,} bytes of JSON; the limit is {LIMIT:,}")
+    text = _text(raw)
     try:
-        return _decoder().decode(_text(raw))
-    except json.JSONDecodeError as error:
-        raise InputError(f"not JSON: {error.msg}, line {error.lineno} column {error.colno}") from None
+        value = _decode(text)
     except RecursionError:
-        raise InputError("not usable JSON: nested too deeply") from None
-    except ValueError as error:  # an integer too long to convert, or one of our own below
-        raise InputError(f"not usable JSON: {str(error).partition(';')[0]}") from None
+        raise InputError(_TOO_DEEP) from None
+    except ValueError as error:
+        raise InputError(_what_is_wrong(error)) from None
+    if text.count("{") + text.count("[") > DEPTH and _is_too_deep(value):
+        raise InputError(_TOO_DEEP)
+    return value
 
 
 def decode_object(raw: bytes | str, what: str = "the event") -> dict[str, Any]:
@@ -44,32 +57,151 @@ def decode_object(raw: bytes | str, what: str = "the event") -> dict[str, Any]:
 
 def encode(value: object) -> bytes:
     """Compact JSON in ASCII, so that lone surrogates survive."""
-    return json.dumps(value, separators=(",", ":")).encode()
+    return encode_text(value).encode()
 
 
 def encode_text(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
+    """NaN and infinities become null, as JavaScript writes them: a hook must be able to read the rest."""
+    encode_value = _encoder()
+    try:
+        return "".join(encode_value(value, 0))
+    except ValueError:
+        return "".join(encode_value(_finite(value), 0))
+
+
+class _Rules:
+    """What the scanner in C asks of its decoder."""
+
+    strict = True
+    object_hook = None
+    array_hook = None
+    parse_int = int
+
+    @staticmethod
+    def object_pairs_hook(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) != len(pairs):
+            raise ValueError(f"the key {_first_repeated([key for key, _ in pairs])[:80]!r} is there twice")
+        return value
+
+    @staticmethod
+    def parse_float(digits: str) -> float:
+        value = float(digits)
+        if value in (_INFINITE, -_INFINITE):
+            raise ValueError(f"the number {digits[:80]} is too large")
+        return value
+
+    @staticmethod
+    def parse_constant(name: str) -> NoReturn:
+        raise ValueError(f"{name} is not a JSON number")
+
+
+def _decode(text: str) -> Any:
+    start = len(text) - len(text.lstrip(_BLANKS))
+    scan = _scanner()
+    try:
+        value, end = _scan(scan, text, start)
+    except StopIteration as stop:
+        _fail("Expecting value", text, stop.value)
+    if text[end:].strip(_BLANKS):
+        _fail("Extra data", text, end)
+    return value
+
+
+def _scan(scan: Callable[[str, int], tuple[Any, int]], text: str, start: int) -> tuple[Any, int]:
+    try:
+        return scan(text, start)
+    except SystemError:  # Python 3.11 looks for the error's class in a package that nobody has imported yet
+        import json.decoder  # noqa: F401
+
+        return scan(text, start)
+
+
+def _scanner() -> Callable[[str, int], tuple[Any, int]]:
+    scanner: Callable[[str, int], tuple[Any, int]]
+    try:
+        from _json import make_scanner
+    except ImportError:
+        from json import JSONDecoder
+
+        decoder = JSONDecoder(
+            object_pairs_hook=_Rules.object_pairs_hook,
+            parse_float=_Rules.parse_float,
+            parse_constant=_Rules.parse_constant,
+        )
+        scanner = decoder.raw_decode
+    else:
+        scanner = make_scanner(_Rules)  # type: ignore[arg-type]  # it only looks at the attributes
+    return scanner
+
+
+def _encoder() -> Callable[[object, int], tuple[str, ...]]:
+    try:
+        from _json import encode_basestring_ascii, make_encoder
+    except ImportError:
+        import json
+
+        return lambda value, _level: (json.dumps(value, separators=(",", ":"), allow_nan=False),)
+    encoder: Callable[[object, int], tuple[str, ...]]
+    encoder = make_encoder({}, _not_json, encode_basestring_ascii, None, ":", ",", False, False, False)
+    return encoder
+
+
+def _is_too_deep(value: object) -> bool:
+    level = [value]
+    for _ in range(DEPTH):
+        level = [inner for outer in level for inner in _inside(outer) if isinstance(inner, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not -_INFINITE < value < _INFINITE else value
+
+
+def _not_json(value: object) -> NoReturn:
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+
+
+def _fail(message: str, text: str, place: int) -> NoReturn:
+    from json import JSONDecodeError
+
+    raise JSONDecodeError(message, text, place)
+
+
+def _what_is_wrong(error: ValueError) -> str:
+    from json import JSONDecodeError
+
+    if isinstance(error, JSONDecodeError):
+        return f"not JSON: {error.msg}, line {error.lineno} column {error.colno}"
+    return f"not usable JSON: {str(error).partition(';')[0]}"  # an integer too long, or our own rules
 
 
 def _text(raw: bytes | str) -> str:
     if isinstance(raw, str):
         return raw.removeprefix("\ufeff")
     try:
-        return raw.decode(json.detect_encoding(raw)).removeprefix("\ufeff")
+        return raw.decode(_encoding(raw)).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise InputError(f"not Unicode text: byte {error.start} cannot be read as {error.encoding}") from None
 
 
-def _decoder() -> json.JSONDecoder:
-    return json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constants)
+def _encoding(raw: bytes) -> str:
+    """UTF-8, unless a mark or zero bytes near the start say otherwise."""
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in raw[:4]:
+        from json import detect_encoding
 
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        twice = _first_repeated([key for key, _ in pairs])
-        raise ValueError(f"the key {twice[:80]!r} is there twice")
-    return value
+        return detect_encoding(raw)
+    return "utf-8"
 
 
 def _first_repeated(keys: list[str]) -> str:
@@ -79,10 +211,6 @@ def _first_repeated(keys: list[str]) -> str:
             return key
         seen.add(key)
     return ""
-
-
-def _no_constants(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 def _kind(value: object) -> str:

@@ -1,0 +1,87 @@
+"""Command hooks beside the floor and beside engines that do the same job."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.measure import Claim, Figure, Suite, Worker, interleave
+
+HERE = Path(__file__).parent
+PEERS = {"amcp-agent": ("amcp-agent==0.13.0", "amcp"), "ankaloop": ("ankaloop==0.18.5", "ankaloop")}
+CACHE = HERE.parent / ".bench"
+LIMIT = 1.3
+
+
+def run(rounds: int) -> list[Suite]:
+    with tempfile.TemporaryDirectory() as folder:
+        return [_suite(Path(folder), count, rounds if count == 1 else rounds // 2) for count in (1, 10)]
+
+
+def _suite(folder: Path, count: int, rounds: int) -> Suite:
+    home = folder / str(count)
+    _write_hooks(home, count)
+    env = {**os.environ, "HOME": str(home)}
+    env.pop("XDG_CONFIG_HOME", None)
+    ours = [sys.executable, str(HERE / "workers" / "fairlead_hooks.py")]
+    floor = [sys.executable, str(HERE / "workers" / "floor.py"), str(count)]
+    workers = {
+        "floor, together": Worker([*floor, "together"], env),
+        "floor, in a row": Worker([*floor, "row"], env),
+        "fairlead (claude-code: together)": Worker([*ours, "claude-code"], env),
+        "fairlead (amcp: in a row)": Worker([*ours, "amcp"], env),
+        **{name: Worker([str(_python(name)), *_peer(name)], env) for name in PEERS},
+    }
+    figures = interleave(workers, rounds, warm_up=10)
+    for worker in workers.values():
+        worker.close()
+    title = f"{count} command hook{'s' if count > 1 else ''} (`/bin/true`), one event"
+    return Suite(title, 1e3, "ms", list(figures.values()), _claims(figures, count))
+
+
+def _claims(figures: dict[str, Figure], count: int) -> list[Claim]:
+    together, row = figures["fairlead (claude-code: together)"], figures["fairlead (amcp: in a row)"]
+    claims = [
+        Claim(f"{count} together, against the floor", together, figures["floor, together"], LIMIT),
+        Claim(f"{count} in a row, against the floor", row, figures["floor, in a row"], LIMIT),
+    ]
+    claims += [Claim(f"{count} in a row, against {name}", row, figures[name], 1.0) for name in PEERS]
+    return claims
+
+
+def _peer(name: str) -> list[str]:
+    return [str(HERE / "workers" / "amcp_hooks.py"), PEERS[name][1]]
+
+
+def _python(name: str) -> Path:
+    """An environment of its own for each peer."""
+    python = CACHE / name / "bin" / "python"
+    done = CACHE / name / ".installed"
+    if not done.exists():
+        subprocess.run([sys.executable, "-m", "venv", CACHE / name], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", PEERS[name][0]], check=True)
+        done.touch()
+    return python
+
+
+def _write_hooks(home: Path, count: int) -> None:
+    """The same program as often as asked for; an argument keeps the hooks from being identical."""
+    commands = ["/bin/true", *(f"/bin/true {number}" for number in range(1, count))]
+    handlers = [{"type": "command", "command": command} for command in commands]
+    claude = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": handlers}]}}
+    amcp = "".join(
+        f'[[hooks.PreToolUse.handlers]]\nmatcher = "Bash"\ntype = "command"\ncommand = "{command}"\n'
+        for command in commands
+    )
+    _write(home / ".claude" / "settings.json", json.dumps(claude))
+    for path in (".config/amcp", ".config/ankaloop"):
+        _write(home / path / "hooks.toml", amcp)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)

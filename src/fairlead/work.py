@@ -1,0 +1,72 @@
+"""What a handler asks for: a process to run, or a function to call."""
+
+from __future__ import annotations
+
+from fairlead._record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from fairlead.hooks import Cancellation
+
+
+class Run(Record):
+    """What to start."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    env: dict[str, str]
+    program: str = ""
+    """The file to start, where `argv[0]` is only its name."""
+    otherwise: tuple[str, ...] = ()
+    """The same for a shell, which also runs what the kernel cannot."""
+    stdin: bytes = b""
+    timeout: float | None = None
+    input_file: str = ""
+    """A private file with the same bytes as stdin, for what did not fit into the environment."""
+    left_out: tuple[str, ...] = ()
+    """Variables that did not fit."""
+
+
+class Result(Record):
+    """How it ended. `error` says why it could not be started at all."""
+
+    exit_code: int = 0
+    signal: int = 0
+    stdout: bytes = b""
+    stderr: bytes = b""
+    tail: bytes = b""
+    """The end of stdout, also where stdout itself was cut."""
+    truncated: bool = False
+    fed: bool = True
+    """Whether all of stdin was taken: beyond the 64 KiB of a pipe, somebody has read it."""
+    timed_out: bool = False
+    cancelled: bool = False
+    error: str = ""
+
+
+class Call:
+    """Work that is a function call in this process."""
+
+    __slots__ = ("arguments", "cancellation", "function", "in_thread", "is_async", "timeout")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        *,
+        timeout: float | None = None,
+        is_async: bool = False,
+        in_thread: bool = False,
+        cancellation: Cancellation | None = None,
+    ) -> None:
+        self.function = function
+        self.arguments = arguments
+        self.timeout = timeout
+        self.is_async = is_async
+        self.in_thread = in_thread
+        """For a blocking function whose time is limited: it cannot be ended, only left behind."""
+        self.cancellation = cancellation
+        """To be set when nobody waits for the function any more."""
