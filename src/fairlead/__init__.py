@@ -49,7 +49,7 @@ from fairlead.events import (
     WorktreeCreate,
     WorktreeRemove,
 )
-from fairlead.hooks import Hook, HookContext, HookFailed, Origin, Report
+from fairlead.hooks import Hook, HookContext, HookFailed, HookProtocol, Origin, Report
 from fairlead.verdicts import (
     Decision,
     Verdict,
@@ -82,6 +82,7 @@ __all__ = [
     "Hook",
     "HookContext",
     "HookFailed",
+    "HookProtocol",
     "Hooks",
     "InputError",
     "InstructionsLoaded",

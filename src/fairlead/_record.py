@@ -64,8 +64,16 @@ class Record:
         return all(getattr(self, name) == getattr(other, name) for name in self._fields)
 
     def __hash__(self) -> int:
-        return hash((type(self), *(str(getattr(self, name)) for name in self._fields)))
+        return hash((type(self), *(_hash(getattr(self, name)) for name in self._fields)))
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.as_dict().items())
         return f"{type(self).__name__}({given})"
+
+
+def _hash(value: object) -> int:
+    """Equal values have equal hashes; what has none, such as a dict, is left to the comparison."""
+    try:
+        return hash(value)
+    except TypeError:
+        return 0

@@ -54,7 +54,7 @@ def as_hook(request: Request) -> Answer:
     try:
         event = half.read_event(request.raw, request.event_name, request.environ)
         hooks = _load(request, event, own=False)
-        decision = _decide(request, half, hooks, event, deadline=_deadline(half, event))
+        decision = _decide(half, hooks, event, deadline=deadline_for(half, event))
     except FairleadError as error:
         return Answer(reply=half.write_failure(request.event_name, _sentence(error)))
     return Answer(reply=half.write_reply(event, decision), notes=decision.notes)
@@ -66,12 +66,16 @@ def as_engine(request: Request) -> Result:
     try:
         event: Event = half.read_event(request.raw, request.event_name, request.environ)
         hooks = _load(request, event, own=True, reads=(request.agent, "fairlead"))
-        decision = _decide(request, half, hooks, event, deadline=None)
+        decision = _decide(half, hooks, event, deadline=None)
+        return Result(answer=half.write_result(event, decision), notes=decision.notes)
     except FairleadError as error:
-        # What cannot be read may be a tool call: refused.
-        event = PreToolUse(tool_name="")
-        decision = Decision(decision="deny", said="block", reason=_sentence(error), notes=(_sentence(error),))
-    return Result(answer=half.write_result(event, decision), notes=decision.notes)
+        return refused(request.agent, _sentence(error))
+
+
+def refused(agent: str, reason: str) -> Result:
+    """For what cannot be read or judged: it may be a tool call."""
+    decision = Decision(decision="deny", said="block", reason=reason, notes=(reason,))
+    return Result(answer=dialects.agent_half(agent).write_result(PreToolUse(tool_name=""), decision), notes=(reason,))
 
 
 def _load(request: Request, event: Event, *, own: bool, reads: tuple[str, ...] = dialects.HOOK_HALVES) -> Hooks:
@@ -92,17 +96,21 @@ def _load(request: Request, event: Event, *, own: bool, reads: tuple[str, ...] =
     return hooks
 
 
-def _decide(request: Request, half: AgentHalf, hooks: Hooks, event: Event, deadline: float | None) -> Decision:
-    decision = hooks.fire_sync(event, deadline=deadline)
+def _decide(half: AgentHalf, hooks: Hooks, event: Event, deadline: float | None) -> Decision:
+    return told(half, hooks, event, hooks.fire_sync(event, deadline=deadline))
+
+
+def told(half: AgentHalf, hooks: Hooks, event: Event, decision: Decision) -> Decision:
+    """The decision as this agent can carry it out, with what its user should know."""
     untrusted = [note for note in decision.notes if note.startswith("not run, because")]
     problems = tuple(str(problem) for problem in hooks.problems)
     decision = decision.but(
         user_message=unique_lines((decision.user_message, *untrusted)), notes=(*problems, *decision.notes)
     )
-    return degrade(event, decision, half.CAN, request.agent)
+    return degrade(event, decision, half.CAN, half.NAME)
 
 
-def _deadline(half: AgentHalf, event: Event) -> float:
+def deadline_for(half: AgentHalf, event: Event) -> float:
     """Below the agent's own, so that "deny" can still be said in time."""
     patience = half.DEADLINES.get(event.name, half.DEADLINES["*"])
     return time.monotonic() + max(patience * 0.9 - 0.25, patience * 0.5)

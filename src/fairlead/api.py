@@ -8,21 +8,24 @@ from fairlead import engine
 from fairlead._record import Record
 from fairlead.dialects import HOOK_HALVES, Places
 from fairlead.errors import UsageError
-from fairlead.hooks import Hook, Origin, Setting
-from fairlead.matchers import everything, whole_name
+from fairlead.events import EVENTS, Event
+from fairlead.hooks import Hook, HookProtocol, Origin, Setting
+from fairlead.matchers import Matcher, everything, whole_name
 from fairlead.stops import Stops
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import Any, Self
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any, Self, TypeVar
 
     from fairlead.errors import Problem
-    from fairlead.events import Event
-    from fairlead.matchers import Matcher
     from fairlead.verdicts import Decision
 
+    F = TypeVar("F", bound=Callable[..., Any])
+
 _PLANS_LIMIT = 1024
+OBJECT_TIMEOUT = 60.0
+"""Seconds for a hook that is an object and says nothing about its time."""
 
 
 class Hooks:
@@ -33,11 +36,13 @@ class Hooks:
     ) -> None:
         self._hooks = list(hooks)
         self._plans: dict[tuple[str, str], engine.Plan] = {}
-        self._named = 0
+        self._registered: set[str] = set()
         self.problems = tuple(problems)
+        self.replaced: tuple[Hook, ...] = ()
+        """Hooks in files that do not count, because a nearer file replaces them."""
         self.stops: Stops | None = Stops()
         """Ends a row of refusals to stop; None where the agent does that itself."""
-        self.setting = setting or Setting(project=os.getcwd(), home=os.path.expanduser("~"), environ=os.environ)
+        self.setting = setting or Setting(project=os.getcwd(), home=os.path.expanduser("~"), environ=dict(os.environ))
 
     @classmethod
     def load(
@@ -61,7 +66,7 @@ class Hooks:
         """
         from fairlead import layers
 
-        environ = os.environ if environ is None else environ
+        environ = dict(os.environ if environ is None else environ)  # os.environ decodes at every look
         places = Places(
             home=os.path.abspath(home or environ.get("HOME") or os.path.expanduser("~")),
             project=os.path.abspath(project or os.getcwd()),
@@ -71,9 +76,11 @@ class Hooks:
         )
         loaded = layers.load(places, reads=dialects, agent=agent, own=own, trust_project=trust_project)
         setting = Setting(project=places.project, home=places.home, environ=environ)
-        return cls(loaded.hooks, problems=loaded.problems, setting=setting)
+        hooks = cls(loaded.hooks, problems=loaded.problems, setting=setting)
+        hooks.replaced = loaded.replaced
+        return hooks
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Hook]:
         return iter(self._hooks)
 
     def __len__(self) -> int:
@@ -81,52 +88,82 @@ class Hooks:
 
     def on(
         self,
-        *events: str,
-        tool: str = "",
+        *events: str | type[Event],
+        tool: str | Iterable[str] = "",
         priority: int = 0,
         timeout: float | None = None,
         name: str = "",
         on_error: str = "",
-    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Register the decorated function, sync or async. It gets the event, and a HookContext if it takes two."""
+    ) -> Callable[[F], F]:
+        """Register the decorated callable, sync or async, for these events; for every event if there are none.
 
-        def add(function: Callable[..., Any]) -> Callable[..., Any]:
-            matcher = whole_name(tool)
-            self._add(function, events, matcher, priority=priority, timeout=timeout, name=name, on_error=on_error)
+        It gets the event, and a `HookContext` if it has a second argument. It returns a `Verdict`, a dict
+        (read as Claude Code's JSON), a string (context for the model) or None.
+
+        `tool`: a name, `A|B`, a list of names, or a pattern for the whole name; events that are not about a
+        tool do not heed it. `priority`: higher runs first. `timeout`: seconds. `on_error`: what a hook without
+        a verdict leads to, `"allow"` or `"deny"`; by default it is `"deny"` before a tool and a prompt.
+        """
+        names, matcher = _event_names(events), tool_matcher(tool)
+
+        def add(function: F) -> F:
+            self._add(function, names, matcher, name=name, priority=priority, timeout=timeout, on_error=on_error)
             return function
 
         return add
 
-    def register(self, hook: Any, function: Callable[..., Any] | None = None) -> str:
+    def register(
+        self, hook: str | type[Event] | HookProtocol | Hook, function: Callable[..., Any] | None = None
+    ) -> str:
         """Add a hook and return its id.
 
-        `hook` is a `Hook`, or an object with `events` and `execute(event, context)` and, as it likes,
-        `name`, `tool_matcher`, `timeout` and `priority`; or the name of an event, with a function.
+        `hook` is the name of an event, with a function; an object as `HookProtocol` describes it; or a `Hook`.
         """
-        if isinstance(hook, str):
-            if function is None:
-                raise UsageError(f"register({hook!r}, …) needs a function")
-            return self._add(function, (hook,), everything(), name=_function_name(function))
         if isinstance(hook, Hook):
             return self._keep(hook)
+        if isinstance(hook, (str, type)):
+            if function is None:
+                raise UsageError(f"register({hook!r}) needs a function too", hint="register(event, function)")
+            return self._add(function, _event_names((hook,)), everything())
+        return self._register_object(hook)
+
+    def _register_object(self, hook: Any) -> str:
+        missing = [name for name in ("events", "execute") if not hasattr(hook, name)]
+        if missing:
+            raise UsageError(
+                f"{type(hook).__name__} cannot be a hook: it has no {' and no '.join(missing)}",
+                hint="an object with `events` and `execute(event, context)`; see HookProtocol",
+            )
+        events = said(hook, "events", ())
         return self._add(
             hook.execute,
-            tuple(_called(hook, "events", ("*",))),
-            _tool_matcher(_called(hook, "tool_matcher", None)),
-            priority=_called(hook, "priority", 0),
-            timeout=_called(hook, "timeout", None),
-            name=_called(hook, "name", type(hook).__name__),
-            on_error=_called(hook, "on_error", ""),
+            _event_names((events,) if isinstance(events, str) else tuple(events)),
+            tool_matcher(said(hook, "tool_matcher", "")),
+            name=said(hook, "name", type(hook).__name__),
+            priority=said(hook, "priority", 0),
+            timeout=said(hook, "timeout", said(hook, "timeout_secs", OBJECT_TIMEOUT)),
+            on_error=said(hook, "on_error", ""),
         )
 
     def unregister(self, *event_and_id: str) -> bool:
-        """Take a hook out by its id (or by event and id); whether it was there."""
-        name = event_and_id[-1]
-        kept = [hook for hook in self._hooks if hook.name != name or hook.origin.layer != "code"]
-        found = len(kept) < len(self._hooks)
-        self._hooks = kept
-        self._plans.clear()
-        return found
+        """Take out what was registered under an id; with an event before it, for that event alone.
+
+        Whether it was there. Hooks from files stay: they go when their file says so.
+        """
+        if not 1 <= len(event_and_id) <= 2:
+            raise UsageError("unregister takes an id, or an event and an id")
+        *events, name = event_and_id
+        found = next((hook for hook in self._hooks if hook.name == name and name in self._registered), None)
+        if found is None or (events and events[0] not in found.events):
+            return False
+        left = tuple(event for event in found.events if events and event != events[0])
+        kept = [
+            hook if hook is not found else found.but(events=left) for hook in self._hooks if hook is not found or left
+        ]
+        self._set(kept)
+        if not left:
+            self._registered.discard(name)
+        return True
 
     async def fire(self, event: Event, *, deadline: float | None = None) -> Decision:
         """What the hooks say to this event. `deadline` is on the monotonic clock."""
@@ -153,6 +190,10 @@ class Hooks:
         return decision if self.stops is None else self.stops.settle(event, decision)
 
     def _judge(self, event: Event, deadline: float | None) -> engine.Judging:
+        if not isinstance(event, Event):
+            raise UsageError(
+                f"fire takes an event, not {type(event).__name__}", hint="Event.from_payload reads Claude Code's JSON"
+            )
         setting = self.setting if deadline is None else self.setting.but(deadline=deadline)
         return engine.judge(self.plan(event), event, setting)
 
@@ -163,24 +204,42 @@ class Hooks:
         matcher: Matcher,
         *,
         name: str = "",
-        **fields: Any,
+        priority: int = 0,
+        timeout: float | None = None,
+        on_error: str = "",
     ) -> str:
-        from fairlead.handlers.function import Function, is_async, takes_context
+        from fairlead.handlers.function import Function
 
-        handler = Function(function=function, takes_context=takes_context(function), is_async=is_async(function))
-        name = name or _function_name(function)
-        origin = Origin(dialect="fairlead", layer="code")
+        if not callable(function):
+            raise UsageError(f"a hook must be callable, not {type(function).__name__}")
+        _check_options(priority, timeout, on_error)
         return self._keep(
-            Hook(name=name, events=events or ("*",), handler=handler, origin=origin, matcher=matcher, **fields)
+            Hook(
+                name=name or _function_name(function),
+                events=events or ("*",),
+                handler=Function.of(function),
+                origin=Origin(dialect="fairlead", layer="code"),
+                matcher=matcher,
+                for_tools=True,
+                priority=priority,
+                timeout=timeout,
+                on_error=on_error,
+            )
         )
 
     def _keep(self, hook: Hook) -> str:
-        if any(other.name == hook.name for other in self._hooks):
-            self._named += 1
-            hook = hook.but(name=f"{hook.name}#{self._named + 1}")
-        self._hooks = engine.in_order([*self._hooks, hook])
-        self._plans.clear()
-        return hook.name
+        taken = {other.name for other in self._hooks}
+        name, number = hook.name, 1
+        while name in taken:
+            number += 1
+            name = f"{hook.name}#{number}"
+        self._registered.add(name)
+        self._set(engine.in_order([*self._hooks, hook if name == hook.name else hook.but(name=name)]))
+        return name
+
+    def _set(self, hooks: list[Hook]) -> None:
+        self._hooks = hooks
+        self._plans = {}
 
 
 class Session(Record):
@@ -190,26 +249,90 @@ class Session(Record):
     session_id: str
     cwd: str = ""
 
-    async def fire(self, event: Event) -> Decision:
-        return await self.hooks.fire(self._own(event))
+    async def fire(self, event: Event, *, deadline: float | None = None) -> Decision:
+        return await self.hooks.fire(self._own(event), deadline=deadline)
 
-    def fire_sync(self, event: Event) -> Decision:
-        return self.hooks.fire_sync(self._own(event))
+    def fire_sync(self, event: Event, *, deadline: float | None = None) -> Decision:
+        return self.hooks.fire_sync(self._own(event), deadline=deadline)
 
     def _own(self, event: Event) -> Event:
-        return event.but(session_id=event.session_id or self.session_id, cwd=event.cwd or self.cwd)
+        missing = {
+            name: value
+            for name, value in (("session_id", self.session_id), ("cwd", self.cwd))
+            if value and not getattr(event, name)
+        }
+        return event.but(**missing) if missing else event
+
+
+class _Compiled(Matcher):
+    """A pattern that the caller compiled, with its own flags, for the whole name."""
+
+    __slots__ = ("_pattern",)
+
+    def __init__(self, pattern: Any) -> None:
+        super().__init__(pattern.pattern)
+        self._pattern = pattern
+
+    def __call__(self, value: str) -> bool:
+        return self._pattern.fullmatch(value) is not None
 
 
 def _function_name(function: Callable[..., Any]) -> str:
+    while hasattr(function, "func"):  # functools.partial
+        function = function.func
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def _called(hook: Any, name: str, default: Any) -> Any:
+def said(hook: Any, name: str, default: Any) -> Any:
+    """What an object says of itself, in an attribute or a method."""
     value = getattr(hook, name, default)
     return value() if callable(value) else value
 
 
-def _tool_matcher(value: Any) -> Matcher:
-    if value is None:
+def _event_names(events: tuple[Any, ...]) -> tuple[str, ...]:
+    return tuple(_event_name(event) for event in events)
+
+
+def _event_name(event: Any) -> str:
+    if isinstance(event, type) and event.__name__ in EVENTS:
+        return event.__name__
+    if not isinstance(event, str):
+        raise UsageError(
+            f"{event!r} is not an event", hint='write @hooks.on("PreToolUse"), or @hooks.on() for every event'
+        )
+    if event not in EVENTS and event != "*":
+        _refuse_misspelt(event)
+    return event
+
+
+def _refuse_misspelt(event: str) -> None:
+    """A hook that waits for an event that never comes guards nothing. Truly unknown names are let in."""
+    from difflib import get_close_matches
+
+    folded = {name.lower(): name for name in EVENTS}
+    near = get_close_matches(event.lower().replace("_", ""), folded, n=1, cutoff=0.85)
+    if near:
+        raise UsageError(f"there is no event {event!r}", hint=f"did you mean {folded[near[0]]!r}?")
+
+
+def tool_matcher(value: Any) -> Matcher:
+    if not value:
         return everything()
-    return whole_name(value if isinstance(value, str) else value.pattern)
+    if hasattr(value, "fullmatch"):
+        return _Compiled(value)
+    if not isinstance(value, str):
+        names = frozenset(value)
+        return Matcher("|".join(sorted(names)), names=names)
+    matcher = whole_name(value)
+    if matcher.check():
+        raise UsageError(matcher.problem)
+    return matcher
+
+
+def _check_options(priority: Any, timeout: Any, on_error: Any) -> None:
+    if not isinstance(priority, int):
+        raise UsageError(f"priority must be a whole number, not {priority!r}")
+    if timeout is not None and not (isinstance(timeout, (int, float)) and 0 < timeout < float("inf")):
+        raise UsageError(f"timeout must be a number of seconds above 0, not {timeout!r}", hint="None is no limit")
+    if on_error not in ("", "allow", "deny"):
+        raise UsageError(f'on_error must be "allow" or "deny", not {on_error!r}')

@@ -4,6 +4,7 @@ An agent's half says for each event which of these it honours:
 
     deny  ask  allow  defer   the decision itself
     rewrite                   another tool input
+    rewrite_if_allowed        the same, but only together with `allow`
     output                    another tool output
     context                   text for the model
     user_message              text for the person
@@ -24,11 +25,17 @@ if TYPE_CHECKING:
     from fairlead.verdicts import Decision
 
 
+_REASON_REACHES_MODEL = frozenset(
+    {"PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop", "SubagentStop",
+     "TaskCreated", "TaskCompleted", "TeammateIdle"}
+)  # fmt: skip
+
+
 def degrade(event: Event, decision: Decision, can: Mapping[str, frozenset[str]], agent: str) -> Decision:
     able = can.get(event.name, can.get("*", frozenset()))
-    for step in (_rewrite, _defer, _ask, _stop, _allow, _deny):
+    for step in (_rewrite, _defer, _ask, _stop, _allow, _deny, _output, _context, _user_message):
         decision = step(event, decision, able, agent)
-    return _texts(decision, able, agent)
+    return decision
 
 
 def _noted(decision: Decision, note: str, /, **changes: Any) -> Decision:
@@ -40,10 +47,13 @@ def _refused(decision: Decision, reason: str, /, **changes: Any) -> Decision:
     return _noted(decision, reason, decision="deny", said="", reason=whole, **changes)
 
 
-def _rewrite(_event: Event, decision: Decision, able: frozenset[str], agent: str) -> Decision:
+def _rewrite(event: Event, decision: Decision, able: frozenset[str], agent: str) -> Decision:
     if decision.updated_input is None or "rewrite" in able:
         return decision
-    if decision.denies:
+    if decision.decision == "allow" and "rewrite_if_allowed" in able:
+        return decision
+    too_late = event.name not in ("PreToolUse", "PermissionRequest")
+    if decision.denies or too_late or decision.updated_input == getattr(event, "tool_input", None):
         return decision.but(updated_input=None)
     wanted = wire.encode_text(decision.updated_input)
     reason = f"a hook wants another input, and {agent} cannot change it; call the tool again with: {wanted}"
@@ -65,7 +75,9 @@ def _ask(_event: Event, decision: Decision, able: frozenset[str], agent: str) ->
 def _stop(event: Event, decision: Decision, able: frozenset[str], agent: str) -> Decision:
     if not decision.stop or "stop" in able:
         return decision
-    if "deny" in able and not event.name.endswith("Stop"):
+    if event.name in ("Stop", "SubagentStop"):  # it ends by itself, if nobody keeps it going
+        return decision.but(stop=False, decision="none", said="")
+    if "deny" in able:
         return _refused(decision, decision.stop_reason or "a hook has ended the turn", stop=False)
     return _noted(decision, f"{agent} cannot end the turn here: {decision.stop_reason}", stop=False)
 
@@ -80,12 +92,31 @@ def _deny(event: Event, decision: Decision, able: frozenset[str], agent: str) ->
     return _noted(decision, f"{agent} cannot block {event.name}: {decision.reason}", decision="none", said="")
 
 
-def _texts(decision: Decision, able: frozenset[str], agent: str) -> Decision:
-    if decision.for_model and "context" not in able:
-        changes = {"context": "", "feedback": "", "system_message": ""}
-        decision = _noted(decision, f"{agent} takes no context here; dropped: {decision.for_model}", **changes)
-    if decision.user_message and "user_message" not in able:
-        decision = _noted(decision, f"{agent} shows no message here: {decision.user_message}", user_message="")
-    if decision.updated_output is not None and "output" not in able:
-        decision = _noted(decision, f"{agent} cannot take another output here; dropped", updated_output=None)
-    return decision
+def _output(event: Event, decision: Decision, able: frozenset[str], agent: str) -> Decision:
+    """Where a refusal takes the place of the output, the new one stands in its reason."""
+    if decision.updated_output is None or "output" in able:
+        return decision
+    if "deny" not in able or event.name != "PostToolUse":
+        return _noted(decision, f"{agent} cannot take another output here; dropped", updated_output=None)
+    wanted = decision.updated_output
+    wanted = wanted if isinstance(wanted, str) else wire.encode_text(wanted)
+    reason = f"a hook has replaced this output, and {agent} cannot; go by this instead: {wanted}"
+    return _refused(decision, reason, updated_output=None)
+
+
+def _context(event: Event, decision: Decision, able: frozenset[str], agent: str) -> Decision:
+    text = decision.for_model
+    if not text or "context" in able:
+        return decision
+    nothing = {"context": "", "feedback": "", "system_message": ""}
+    if decision.denies and event.name in _REASON_REACHES_MODEL:
+        return decision.but(reason=join_lines((decision.reason, text)), **nothing)
+    return _noted(decision, f"{agent} takes no context here; dropped: {text}", **nothing)
+
+
+def _user_message(_event: Event, decision: Decision, able: frozenset[str], agent: str) -> Decision:
+    if not decision.user_message or "user_message" in able:
+        return decision
+    lost = [line for line in decision.user_message.split("\n") if line not in decision.notes]
+    notes = (f"{agent} shows no message here: {line}" for line in lost)
+    return decision.but(user_message="", notes=(*decision.notes, *notes))

@@ -8,6 +8,7 @@ it was parsed from, and counts only for that text.
 from __future__ import annotations
 
 import os
+import stat
 
 from fairlead import wire
 from fairlead.errors import ConfigError, InputError
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 def read_text(path: str) -> str | None:
     """The text of a file; None where there is none. Raises ConfigError for what cannot be read."""
     try:
-        with open(path, "rb") as file:
+        # Without waiting: a named pipe in its place would hold every tool call up.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ConfigError("is not a regular file")
             raw = file.read()
     except (FileNotFoundError, NotADirectoryError):
         return None

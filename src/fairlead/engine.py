@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     Judging = Generator[Batch, None, "Decision"]
     Row = Generator[Batch, None, Verdict]
 
+CANCEL_GRACE = 0.2
+"""Seconds that a function has to tidy up when its time is over."""
+UNTRUSTED = "comes from a project that is not trusted"
 REWRITABLE = frozenset({"PreToolUse", "PermissionRequest"})
 
 
@@ -76,7 +79,7 @@ def _why_not(hook: Hook, event: Event) -> tuple[str, bool]:
     if not hook.enabled:
         return "is switched off", True
     if not hook.trusted:
-        return "comes from a project that is not trusted", True
+        return UNTRUSTED, True
     return "", True
 
 
@@ -137,15 +140,17 @@ def _attempt(group: Group, event: Event, setting: Setting, reports: list[Report]
     for hooks in group.batches:
         batch = [_prepare(hook, event, setting, ended) for hook in hooks]
         reports += batch
+        todo = [report for report in batch if report.work is not None]
         try:
-            todo = [report for report in batch if report.work is not None]
             if todo:
                 yield todo
+            for report in batch:
+                _settle(half, report, setting)
         finally:
-            _release(todo)
+            _release(todo)  # not before the verdicts: they ask whether the hook has read its file
         for report in batch:
-            verdict = _settle(half, report, setting)
-            if verdict is NONE:
+            verdict = report.verdict
+            if verdict is None or verdict is NONE:
                 continue
             verdicts.append(verdict)
             if half.ends_row(event, verdict):
@@ -156,22 +161,21 @@ def _attempt(group: Group, event: Event, setting: Setting, reports: list[Report]
 
 def _prepare(hook: Hook, event: Event, setting: Setting, ended: str) -> Report:
     report = Report(hook, event)
-    report.why = ended or (hook.condition(event) if hook.condition is not None else "")
-    if not report.why:
-        try:
+    try:
+        report.why = ended or (hook.condition(event) if hook.condition is not None else "")
+        if not report.why:
             report.work = hook.handler.start(hook, event, setting)
-        except Exception as error:  # noqa: BLE001  # also what a stranger's module does on import
-            report.outcome = error
+    except Exception as error:  # noqa: BLE001  # also what a stranger's module does on import
+        report.outcome = error
     return report
 
 
-def _settle(half: HookHalf, report: Report, setting: Setting) -> Verdict:
+def _settle(half: HookHalf, report: Report, setting: Setting) -> None:
     if report.why:
-        return NONE
-    verdict = report.verdict = _conclude(half, report)
+        return
+    report.verdict = _conclude(half, report)
     if half.log is not None:
         half.log(report, setting)
-    return verdict
 
 
 def _release(batch: Batch) -> None:
@@ -220,8 +224,10 @@ def _decide(first: Event, last: Event, said: dict[str, Verdict], reports: list[R
 
 
 def _notes(reports: list[Report]) -> tuple[str, ...]:
+    """What was skipped or failed. An untrusted project is named once, with all that it would have run."""
     notes = [f"hook {r.hook.name} failed: {r.error}" for r in reports if r.error]
-    untrusted = [r.hook for r in reports if r.matched and not r.hook.trusted]
+    notes += [f"hook {r.hook.name} ran because {r.hook.matcher.problem}" for r in reports if r.hook.matcher.problem]
+    untrusted = [r.hook for r in reports if r.why == UNTRUSTED]
     if untrusted:
         names = ", ".join(f"{hook.name} ({hook.origin.file})" for hook in untrusted)
         notes.append(f"not run, because this project is not trusted: {names}")
@@ -259,37 +265,100 @@ async def _do(report: Report) -> None:
     work = report.work
     started = time.perf_counter()
     try:
-        if isinstance(work, Run):
+        if isinstance(work, Call):
+            unlimited = work.timeout is None and not work.in_thread
+            value = work.function(*work.arguments) if unlimited else _limited(work)
+            report.outcome = await value if hasattr(value, "__await__") else value
+        elif isinstance(work, Run):
             from fairlead.process import run
 
             report.outcome = await run(work)
-        elif isinstance(work, Call):
-            report.outcome = await _call(work)
     except BaseException as error:  # a hook may raise anything; _conclude decides what it means
         if isinstance(work, Call) and work.cancellation is not None:
             work.cancellation.set()
-        if not isinstance(error, (Exception, SystemExit)):
+        if not isinstance(error, (Exception, SystemExit)) and not _is_its_own(error):
             raise
         report.outcome = _as_exception(error)
     report.ms = (time.perf_counter() - started) * 1000
 
 
-async def _call(call: Call) -> Any:
-    if call.in_thread:
-        return await _in_thread(call)
-    if not call.is_async:
-        value = call.function(*call.arguments)
-        return await value if hasattr(value, "__await__") else value
-    if call.timeout is None:
-        return await call.function(*call.arguments)
+def _is_its_own(error: BaseException) -> bool:
+    """A cancellation that comes out of a hook, while nobody has cancelled the event."""
     import asyncio
 
-    async with asyncio.timeout(call.timeout):
-        return await call.function(*call.arguments)
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and task is not None and not task.cancelling()
+
+
+def _limited(call: Call) -> Any:
+    if call.in_thread:
+        return _in_thread(call)
+    assert call.timeout is not None  # noqa: S101  # for mypy
+    return _within(call.timeout, call.function(*call.arguments))
+
+
+async def _within(seconds: float, coroutine: Any) -> Any:
+    """Most hooks are done after their first step, and need no timer."""
+    try:
+        waits_for = coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    import asyncio
+
+    async with asyncio.timeout(seconds):
+        return await _Rest(coroutine, waits_for)
+
+
+class _Rest:
+    """What is left of a coroutine that has taken its first step. One that will not be cancelled is left behind."""
+
+    __slots__ = ("_coroutine", "_insists", "_waits_for")
+
+    def __init__(self, coroutine: Any, waits_for: Any) -> None:
+        self._coroutine = coroutine
+        self._waits_for = waits_for
+        self._insists: Any = None
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        try:
+            while True:
+                try:
+                    value = yield self._waits_for
+                except BaseException as error:  # noqa: BLE001  # a cancellation, too, is the coroutine's to handle
+                    self._waits_for = self._thrown(error)
+                else:
+                    self._waits_for = self._coroutine.send(value)
+        except StopIteration as done:
+            return done.value
+        finally:
+            if self._insists is not None:
+                self._insists.cancel()
+
+    def _thrown(self, error: BaseException) -> Any:
+        import asyncio
+
+        task = asyncio.current_task()
+        if task is None or not isinstance(error, asyncio.CancelledError):
+            return self._coroutine.throw(error)
+        if self._insists is not None:
+            task.uncancel()  # the one below; the first still stands
+            _close(self._coroutine)
+            raise error
+        waits_for = self._coroutine.throw(error)
+        self._insists = asyncio.get_running_loop().call_later(CANCEL_GRACE, task.cancel)
+        return waits_for
+
+
+def _close(coroutine: Any) -> None:
+    try:
+        coroutine.close()
+    except RuntimeError:  # it ignores that too
+        pass
 
 
 async def _in_thread(call: Call) -> Any:
     import asyncio
+    import contextvars
     import threading
 
     loop = asyncio.get_running_loop()
@@ -308,7 +377,7 @@ async def _in_thread(call: Call) -> Any:
             _tell(loop, settle, done.set_result, value)
 
     # A daemon thread: a function that never returns must not keep the process alive.
-    threading.Thread(target=work, daemon=True).start()
+    threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True).start()
     async with asyncio.timeout(call.timeout):
         value = await done
         return await value if hasattr(value, "__await__") else value
@@ -322,7 +391,9 @@ def _tell(loop: Any, *arguments: Any) -> None:
 
 
 def _as_exception(error: BaseException) -> Exception:
-    return error if isinstance(error, Exception) else HookFailed(f"{type(error).__name__}: {error}")
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):  # which no future can hold
+        return error
+    return HookFailed(f"{type(error).__name__}: {error}")
 
 
 def drive_blocking(judging: Judging) -> Decision:
@@ -330,10 +401,13 @@ def drive_blocking(judging: Judging) -> Decision:
     try:
         batch = next(judging)
         while True:
-            if all(isinstance(report.work, Run) for report in batch):
+            calls = [report for report in batch if not isinstance(report.work, Run)]
+            if not calls:
                 _run_all(batch)
+            elif len(calls) == len(batch) and _limit(calls) is None and not _in_loop():
+                _with_loop(calls)
             else:
-                _with_loop(batch)
+                _beside(calls, batch)
             batch = judging.send(None)
     except StopIteration as done:
         return done.value  # type: ignore[no-any-return]
@@ -343,8 +417,11 @@ def _run_all(batch: Batch) -> None:
     from fairlead.process import Child, wait_for_any
 
     started = time.perf_counter()
-    children = [(Child(report.work), report) for report in batch if isinstance(report.work, Run)]
+    children: list[tuple[Child, Report]] = []
     try:
+        for report in batch:
+            if isinstance(report.work, Run):
+                children.append((Child(report.work), report))  # noqa: PERF401  # kept if the next one fails
         while children:
             waiting = [pair for pair in children if pair[0].result is None]
             for child, report in children:
@@ -361,14 +438,43 @@ def _run_all(batch: Batch) -> None:
 
 def _with_loop(batch: Batch) -> None:
     import asyncio
+
+    asyncio.run(_do_all(batch))
+
+
+def _beside(calls: Batch, batch: Batch) -> None:
+    """Functions in a thread of their own: one that blocks its loop cannot hold the decision back."""
+    import contextvars
     import threading
+
+    limit = _limit(calls)
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(_with_loop, calls), daemon=True)
+    thread.start()
+    _run_all(batch)
+    thread.join(None if limit is None else limit + CANCEL_GRACE + 0.05)
+    if thread.is_alive():
+        for report in calls:
+            _give_up(report)
+
+
+def _limit(calls: Batch) -> float | None:
+    """The longest time that one of them may take; None where one may take for ever."""
+    limits = [report.work.timeout for report in calls if isinstance(report.work, Call)]
+    return None if None in limits else max(filter(None, limits), default=0.0)
+
+
+def _give_up(report: Report) -> None:
+    if report.ms == 0.0:
+        report.outcome = TimeoutError()
+    if isinstance(report.work, Call) and report.work.cancellation is not None:
+        report.work.cancellation.set()
+
+
+def _in_loop() -> bool:
+    import asyncio
 
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        asyncio.run(_do_all(batch))
-        return
-    # Called from inside a loop that must not be blocked by waiting on itself.
-    thread = threading.Thread(target=lambda: asyncio.run(_do_all(batch)), daemon=True)
-    thread.start()
-    thread.join()
+        return False
+    return True

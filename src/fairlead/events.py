@@ -27,7 +27,7 @@ class Event(Record):
     agent_id: str = ""
     agent_type: str = ""
     timestamp: str | float | None = None
-    metadata: dict[str, Any] | None = None
+    metadata: Any = None
     extra: dict[str, Any] = _NOTHING
 
     matches_on: ClassVar[str] = ""
@@ -51,7 +51,7 @@ class Event(Record):
         """The event as Claude Code's JSON."""
         given = self.as_dict()
         given.pop("extra", None)
-        return {"hook_event_name": self.name, **given, **self.extra}
+        return {"hook_event_name": self.name, **self.extra, **given}
 
     @staticmethod
     def from_payload(payload: Mapping[str, Any], name: str = "") -> Event:
@@ -64,14 +64,19 @@ class Event(Record):
     @classmethod
     def read(cls, name: str, payload: Mapping[str, Any]) -> Event:
         del name
-        fields = {key: payload[key] for key in cls._fields if payload.get(key) is not None and key != "extra"}
+        fields = {key: payload[key] for key in cls._fields if cls._says_something(key, payload) and key != "extra"}
         for key, value in fields.items():
             _check_type(f"{cls.__name__}: {key}", cls._kinds[key], value)
         extra = {k: v for k, v in payload.items() if k not in cls._fields and k != "hook_event_name"}
-        missing = cls._required - fields.keys()
+        missing = [key for key in cls._required if not fields.get(key)]  # an empty name is none
         if missing:
             raise InputError(f"{cls.__name__} without {', '.join(sorted(missing))}")
         return cls(**fields, extra=extra)
+
+    @classmethod
+    def _says_something(cls, key: str, payload: Mapping[str, Any]) -> bool:
+        """Whether it is there; null counts where null is one of the field's values."""
+        return payload.get(key) is not None or (key in payload and cls._kinds[key].endswith(("None", "Any")))
 
     @staticmethod
     def pre_tool_use(session_id: str, tool_name: str, tool_input: dict[str, Any], **more: Any) -> PreToolUse:
@@ -343,6 +348,10 @@ class PreModelSwitch(Event):
     matches_on = "to_model"
     blockable = True
 
+    @property
+    def matcher_value(self) -> str:
+        return self.to_model.removesuffix("[1m]")
+
 
 class PostModelSwitch(PreModelSwitch):
     blockable = False
@@ -457,6 +466,8 @@ _JSON_WORDS = {
 
 
 def _check_type(place: str, annotation: str, value: object) -> None:
+    if value is None:
+        return
     names = [part.partition("[")[0].strip() for part in annotation.split("|")]
     if isinstance(value, tuple(kind for name in names for kind in _TYPES.get(name, ()))):
         return

@@ -9,12 +9,12 @@ from fairlead.matchers import Matcher, everything
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, ClassVar, Protocol
 
     from fairlead.events import Event
-    from fairlead.process import Run
     from fairlead.verdicts import Verdict
+    from fairlead.work import Call, Run
 
     class Handler(Protocol):
         """How a hook answers."""
@@ -32,6 +32,26 @@ if TYPE_CHECKING:
 
         def identity(self) -> tuple[object, ...]:
             """Equal for handlers that do the same."""
+
+    class HookProtocol(Protocol):
+        """A hook as an object, for `Hooks.register`.
+
+        Beside these it may have, as attributes or as methods without arguments: `name`, `tool_matcher`
+        (a pattern, or a compiled one), `timeout` or `timeout_secs` (60 s if it says nothing; None is no
+        limit), `priority` (higher runs first) and `on_error`.
+        """
+
+        @property
+        def events(self) -> Sequence[str] | Callable[[], Sequence[str]]:
+            """The names of its events."""
+
+        def execute(self, event: Any, context: HookContext, /) -> Any:
+            """Sync or async. Returns a `Verdict`, or nothing."""
+
+else:
+
+    class HookProtocol:
+        """What type checkers see as a `typing.Protocol`; importing `typing` would cost every cold start."""
 
 
 class Origin(Record):
@@ -66,6 +86,8 @@ class Hook(Record):
     matcher: Matcher = everything()
     matcher_path: tuple[str | int, ...] = ()
     """Where the matcher stands in the origin's file."""
+    for_tools: bool = False
+    """The matcher is about tools alone: events that are not about a tool pass it."""
     timeout: float | None = None
     """Seconds; None is no limit of its own."""
     priority: int = 0
@@ -78,30 +100,13 @@ class Hook(Record):
     options: Mapping[str, Any] = {}  # never changed: records are frozen
     """What only the hook's own dialect looks at."""
 
+    def matches(self, event: Event) -> bool:
+        if not event.matches_on or (self.for_tools and event.matches_on != "tool_name"):
+            return True
+        return self.matcher(event.matcher_value)
+
     def identity(self) -> tuple[object, ...]:
         return (self.origin.dialect, *self.handler.identity(), self.timeout)
-
-
-class Call:
-    """Work that is a function call in this process."""
-
-    __slots__ = ("arguments", "function", "in_thread", "is_async", "timeout")
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        arguments: tuple[Any, ...],
-        *,
-        timeout: float | None = None,
-        is_async: bool = False,
-        in_thread: bool = False,
-    ) -> None:
-        self.function = function
-        self.arguments = arguments
-        self.timeout = timeout
-        self.is_async = is_async
-        self.in_thread = in_thread
-        """For a blocking function whose time is limited: it cannot be ended, only left behind."""
 
 
 class Setting(Record):
@@ -122,18 +127,44 @@ class Setting(Record):
 
 
 class Cancellation:
-    """Tells a hook in code that its event is over."""
+    """Tells a hook in code that nobody waits for it any more: its event was cancelled, or its time is up."""
 
-    __slots__ = ("_set",)
+    __slots__ = ("_set", "_waiting")
 
     def __init__(self) -> None:
         self._set = False
+        self._waiting: list[tuple[Any, Any]] | None = None
 
     def set(self) -> None:
+        """From any thread."""
         self._set = True
+        try:
+            while self._waiting:
+                _wake(*self._waiting.pop())
+        except IndexError:  # another thread has woken the last one
+            pass
 
     def is_set(self) -> bool:
         return self._set
+
+    async def wait(self) -> None:
+        """Return when it is set."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        self._waiting = self._waiting or []
+        self._waiting.append((loop, future))
+        if self._set:  # perhaps by another thread, a moment ago
+            self.set()
+        await future
+
+
+def _wake(loop: Any, future: Any) -> None:
+    try:
+        loop.call_soon_threadsafe(lambda: future.done() or future.set_result(None))
+    except RuntimeError:  # that loop is closed: nobody waits there
+        pass
 
 
 class HookContext(Record):

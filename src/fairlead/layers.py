@@ -22,6 +22,8 @@ SHARED_FIRST = "claude-code"
 class Loaded(Record):
     hooks: tuple[Hook, ...]
     problems: tuple[Problem, ...] = ()
+    replaced: tuple[Hook, ...] = ()
+    """Hooks that a nearer file has put its own in the place of."""
 
 
 def load(
@@ -37,15 +39,31 @@ def load(
     `agent` is who calls: it reads the files that it shares with other dialects. With `own` false its
     files are left alone, because it runs the hooks in them itself.
     """
+    places = _as_seen_by(agent, places)
     natives = [_read("fairlead", source, places) for source in dialects.hook_half("fairlead").sources(places)]
     readers = _readers(places, reads, agent, _named_files(places, natives))
     if not own and agent in HOOK_HALVES:
         for source in dialects.hook_half(agent).sources(places):
-            readers.pop(source.path, None)
-    readings = [*natives, *(_read(_by_shape(name, agent, s), s, places) for name, s in readers.values())]
+            if source.path in readers and not _is_read_by_nobody(agent, source):
+                del readers[source.path]
+    readings = [*natives, *(_read(_by_shape(name, agent, s, own), s, places) for name, s in readers.values())]
     readings = [(source, _judged(reading, source, trust_project)) for source, reading in readings]
     problems = [problem for _, reading in readings for problem in reading.problems]
-    return Loaded(hooks=tuple(_arranged(readings)), problems=tuple(problems))
+    hooks = _arranged(readings)
+    return Loaded(hooks=tuple(hooks), problems=tuple(problems), replaced=tuple(_replaced(readings, hooks)))
+
+
+def _as_seen_by(agent: str, places: Places) -> Places:
+    """CLAUDE_CONFIG_DIR moves the settings of Claude Code; those who share them do not know it."""
+    if agent not in ("code-agent", "claude-agent"):
+        return places
+    return places.but(environ={name: value for name, value in places.environ.items() if name != "CLAUDE_CONFIG_DIR"})
+
+
+def _replaced(readings: list[tuple[Source, Reading]], kept: list[Hook]) -> list[Hook]:
+    entries = {(hook.origin.file, hook.origin.path) for hook in kept}
+    read = [hook for _, reading in readings for hook in reading.hooks]
+    return [hook for hook in read if (hook.origin.file, hook.origin.path) not in entries]
 
 
 def _readers(
@@ -80,17 +98,31 @@ def _expand_home(file: str, home: str) -> str:
     return os.path.join(home, file[2:]) if file.startswith("~/") else file
 
 
-def _by_shape(name: str, agent: str, source: Source) -> str:
-    """Named maps are claude-agent's, also where Claude Code would be asked to read them."""
-    if name != SHARED_FIRST or agent == SHARED_FIRST or not source.path.endswith(".json"):
-        return name
-    from fairlead.dialects import claude_agent
+def _by_shape(name: str, agent: str, source: Source, own: bool) -> str:
+    """Named maps are claude-agent's, also where another would be asked to read them."""
+    if name == agent:
+        return name if own else "claude-agent"  # its own other files have been left alone
+    return "claude-agent" if name == SHARED_FIRST and _has_named_maps(source) else name
 
+
+_GROUPS_ONLY = ("claude-code", "code-agent")
+"""Share their settings with claude-agent, and cannot run the named maps in them."""
+
+
+def _is_read_by_nobody(agent: str, source: Source) -> bool:
+    return agent in _GROUPS_ONLY and _has_named_maps(source)
+
+
+def _has_named_maps(source: Source) -> bool:
+    from fairlead.dialects import _claude_files
+
+    if source.format or not source.path.endswith(".json"):
+        return False
     try:
         text = documents.read_text(source.path)
-        return "claude-agent" if text and claude_agent.is_its_shape(documents.parse_json(text)) else name
+        return text is not None and _claude_files.has_named_maps(documents.parse_json(text))
     except ConfigError:
-        return name
+        return False
 
 
 def _read(name: str, source: Source, places: Places) -> tuple[Source, Reading]:

@@ -1,11 +1,12 @@
 """Where in a file an entry stands: only for errors, lists and explanations.
 
-Neither `json` nor `tomllib` keep positions, so the text is walked again, along one path.
+Neither `json` nor `tomllib` keep positions, so the text is walked again.
 """
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def position_in(text: str, path: Sequence[str | int], *, toml: bool = False) -> 
     """The place of the deepest part of `path` that can be found."""
     if text.startswith("---"):
         return _in_front_matter(text, path)
-    offset = _toml_offset(text, path) if toml else _json_offset(text, path)
+    places, parts = _places(text, toml=toml), tuple(path)
+    offset = next((places[parts[:n]] for n in range(len(parts), 0, -1) if parts[:n] in places), 0)
     line = text.count("\n", 0, offset) + 1
     return line, offset - text.rfind("\n", 0, offset)
 
@@ -63,19 +65,16 @@ def _yaml_child(node: object, part: str | int) -> tuple[Any, Any] | None:
 _JSON_WORD = re.compile(r'\s+|"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 
 
-def _json_offset(text: str, path: Sequence[str | int]) -> int:
-    """Follow `path` through the tokens; stops at the last part that was found."""
-    best, depth_found = 0, 0
-    for offset, here in _json_paths(text):
-        common = _common(here, path)
-        if common == len(here) and common > depth_found:
-            best, depth_found = offset, common
-            if common == len(path):
-                break
-    return best
+@lru_cache(maxsize=4)  # whoever asks about one hook of a file asks about the others too
+def _places(text: str, *, toml: bool) -> dict[tuple[str | int, ...], int]:
+    """Where each entry begins, by the path that leads to it; of two with the same path, the first."""
+    places: dict[tuple[str | int, ...], int] = {}
+    for offset, here in _toml_paths(text) if toml else _json_paths(text):
+        places.setdefault(tuple(here), offset)
+    return places
 
 
-def _json_paths(text: str) -> Iterator[tuple[int, list[str | int]]]:
+def _json_paths(text: str) -> Iterator[tuple[int, Sequence[str | int]]]:
     """Every key and every list element, with the path that leads to it."""
     stack: list[str | int] = []
     key_comes = False
@@ -117,37 +116,26 @@ def _unquote(word: str) -> str:
         return word
 
 
-def _common(here: Sequence[str | int], path: Sequence[str | int]) -> int:
-    count = 0
-    for one, other in zip(here, path, strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
-
-
 _TOML_LINE = re.compile(
-    r'^[ \t]*(?:\[\[(?P<array>[^\]]+)\]\]|\[(?P<table>[^\]]+)\]|(?P<key>[A-Za-z0-9_."\'-]+)[ \t]*=)',
+    r"^[ \t]*(?:\[\[(?P<array>[^\]]+)\]\]|\[(?P<table>[^\]]+)\]"
+    r'|(?P<key>(?:"[^"\n]*"|\'[^\'\n]*\'|[A-Za-z0-9_. \t-])+)=)',
     re.MULTILINE,
 )
 _TOML_LONG = re.compile(r'"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'', re.DOTALL)
 
 
-def _toml_offset(text: str, path: Sequence[str | int]) -> int:
+def _toml_paths(text: str) -> Iterator[tuple[int, Sequence[str | int]]]:
+    """Every table and every key, with the path that leads to it."""
     text = _TOML_LONG.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
     counts: dict[tuple[str | int, ...], int] = {}
     table: tuple[str | int, ...] = ()
-    best, depth_found = 0, 0
     for match in _TOML_LINE.finditer(text):
         if match["key"]:
             here = (*table, *_toml_key(match["key"]))
         else:
             names = _toml_key(match["array"] or match["table"])
             here = table = _toml_table(names, counts, is_array=bool(match["array"]))
-        common = _common(here, path)
-        if common == len(here) and common > depth_found:
-            best, depth_found = match.start() + match.group().find(match.group().strip()), common
-    return best
+        yield match.start() + match.group().find(match.group().strip()), here
 
 
 def _toml_table(names: list[str], counts: dict[tuple[str | int, ...], int], *, is_array: bool) -> tuple[str | int, ...]:
@@ -163,4 +151,4 @@ def _toml_table(names: list[str], counts: dict[tuple[str | int, ...], int], *, i
 
 
 def _toml_key(text: str) -> list[str]:
-    return [part.strip().strip("\"'") for part in text.split(".")]
+    return [part.strip("\"'") for part in re.findall(r"\"[^\"]*\"|'[^']*'|[^.\s\"']+", text)]

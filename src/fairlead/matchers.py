@@ -18,22 +18,21 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 class Matcher:
     """Compares one value; `problem` says why its pattern cannot be used."""
 
-    __slots__ = ("_regex", "_search", "names", "problem", "text")
+    __slots__ = ("_search", "_whole", "names", "problem", "text")
 
-    def __init__(self, text: str, *, names: frozenset[str] | None = None, regex: str = "") -> None:
+    def __init__(self, text: str, *, names: frozenset[str] | None = None, search: bool = False, whole: bool = False):
+        """One of `names`; or a regular expression found anywhere, or of the whole value; or everything."""
         self.text = text
         self.names = names
         self.problem = ""
-        self._regex = regex
-        self._search: Callable[[str], bool] | None = None
+        self._whole = whole
+        self._search: Callable[[str], bool] | None = None if search or whole else _always
 
     def __call__(self, value: str) -> bool:
         if self.names is not None:
             return value in self.names
-        if not self._regex:
-            return True
         if self._search is None:
-            self._search, self.problem = _compile(self.text, self._regex)
+            self._search, self.problem = _compile(self.text, self._whole)
         return self._search(value)
 
     def check(self) -> str:
@@ -56,7 +55,7 @@ def whole_name(pattern: str) -> Matcher:
     names = frozenset(pattern.split("|"))
     if all(name and _PLAIN.issuperset(name) for name in names):
         return Matcher(pattern, names=names)
-    return Matcher(pattern, regex=rf"\A(?:{pattern})\z")
+    return Matcher(pattern, whole=True)
 
 
 def name_list(pattern: str, separators: str = "|,", plain: str = "- ") -> Matcher:
@@ -64,23 +63,36 @@ def name_list(pattern: str, separators: str = "|,", plain: str = "- ") -> Matche
     if pattern in ("", "*"):
         return everything(pattern)
     if _PLAIN.union(plain, separators).issuperset(pattern):
-        for separator in separators[1:]:
-            pattern = pattern.replace(separator, separators[0])
-        return Matcher(pattern, names=frozenset(name.strip() for name in pattern.split(separators[0])))
-    return Matcher(pattern, regex=pattern)
+        return _listed(pattern, separators)
+    return Matcher(pattern, search=True)
 
 
-def _compile(text: str, regex: str) -> tuple[Callable[[str], bool], str]:
+def _listed(pattern: str, separators: str) -> Matcher:
+    words = pattern
+    for separator in separators[1:]:
+        words = words.replace(separator, separators[0])
+    names = frozenset(name.strip() for name in words.split(separators[0]))
+    if names != {""}:
+        return Matcher(pattern, names=names)
+    matcher = everything(pattern)
+    matcher.problem = f"{pattern!r} names nothing, so it matches everything"
+    return matcher
+
+
+def _compile(pattern: str, whole: bool) -> tuple[Callable[[str], bool], str]:
     """A search, and what is wrong with the pattern."""
     import re2
 
     options = re2.Options()
     options.log_errors = False
+    options.never_capture = True  # only then does RE2 keep to its fastest way through a long value
     try:
-        re2.compile(text, options)  # alone first: `a)(b` is only valid inside our own brackets
-        search = re2.compile(regex, options).search
+        compiled = re2.compile(pattern, options)
+    except UnicodeEncodeError:
+        return _always, f"{pattern!r} is not a regular expression: it holds half a character"
     except re2.error as error:
-        return _always, _explain(text, error)
+        return _always, _explain(pattern, error)
+    search = compiled.fullmatch if whole else compiled.search
     return (lambda value: _search_or_run(search, value)), ""
 
 
@@ -101,7 +113,7 @@ _RE2_LACKS = {"(?=": "look-ahead", "(?!": "look-ahead", "(?<=": "look-behind", "
 def _explain(pattern: str, error: Exception) -> str:
     for mark, name in _RE2_LACKS.items():
         if mark in pattern:
-            return f"{name} ({mark}…) is not supported in matchers: {pattern!r}"
+            return f"{name} {mark}…) is not supported in matchers: {pattern!r}"
     detail = error.args[0] if error.args else error
     detail = detail.decode(errors="replace") if isinstance(detail, bytes) else detail
     return f"{pattern!r} is not a regular expression: {detail}"

@@ -9,65 +9,36 @@ What is promised, whatever the program does:
 - memory is bounded, output beyond the limits is drained and marked as truncated;
 - a process that has exited is done: children that keep its pipes open cannot hold its result back;
 - after a timeout or a cancellation nothing of it is left, also what changed its session, as long as
-  it kept its environment or its place in the process tree.
+  it kept its environment, one of its pipes, or its place in the process tree;
+- an exit code that cannot be had is an error, never a 0.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import select
 import signal
 import subprocess
 import time
-from contextlib import suppress
 
-from fairlead._record import Record
+from fairlead.work import Result, Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
+    from typing import IO
 
 MARK = "FAIRLEAD_HOOK_RUN"
-"""In the environment of every hook: finds what has left the process group."""
+"""In the environment of every hook: finds what has left its process group. A hook inside a hook has both marks."""
 
 STDOUT_LIMIT = 1 << 20
 STDERR_LIMIT = 256 << 10
 TAIL = 16 << 10
 TERM_GRACE = 0.5
 DRAIN_GRACE = 0.25
+_PULSE = 0.01
 _CHUNK = 1 << 16
-
-
-class Run(Record):
-    """What to start."""
-
-    argv: tuple[str, ...]
-    cwd: str
-    env: dict[str, str]
-    stdin: bytes = b""
-    timeout: float | None = None
-    input_file: str = ""
-    """A private file with the same bytes as stdin, for what did not fit into the environment."""
-    left_out: tuple[str, ...] = ()
-    """Variables that did not fit."""
-
-
-class Result(Record):
-    """How it ended. `error` says why it could not be started at all."""
-
-    exit_code: int = 0
-    signal: int = 0
-    stdout: bytes = b""
-    stderr: bytes = b""
-    tail: bytes = b""
-    """The end of stdout, also where stdout itself was cut."""
-    truncated: bool = False
-    fed: bool = True
-    """Whether all of stdin was taken: beyond the 64 KiB of a pipe, somebody has read it."""
-    timed_out: bool = False
-    cancelled: bool = False
-    error: str = ""
+_LOST = "its exit code was lost: this process ignores SIGCHLD, or another part of it collects child processes"
 
 
 class _Sink:
@@ -101,43 +72,51 @@ class _Sink:
 class Child:
     """One started process. `wants` and `wake_at` say what it waits for; `result` is set when it is done."""
 
-    def __init__(self, run: Run, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, run: Run) -> None:
         self.result: Result | None = None
         self.wants: dict[int, int] = {}
         self.wake_at: float | None = None
-        self._clock = clock
         self._mark = os.urandom(8).hex()
         self._feed = memoryview(run.stdin)
-        self._sinks: dict[int, _Sink] = {}
-        self._fed = False
-        self._exited = self._timed_out = self._cancelled = self._killed = False
+        self._process: subprocess.Popen[bytes] | None = None
+        self._exit_fd = -1
+        self._below: dict[int, int] = {}
+        self._born = _ticks()
+        self._grace_ends = 0.0
+        self._code: int | None = None
+        self._fed = self._exited = self._reaped = self._timed_out = self._cancelled = self._killed = False
         try:
-            self._start(run)
-        except (OSError, ValueError) as error:
+            self._process = _start(run, self._mark)
+            self._connect(self._process, run.timeout)
+        except BaseException as error:
+            self._abandon()
+            if not isinstance(error, Exception):
+                raise
             self.result = Result(error=_why_not_started(run, error))
 
-    def _start(self, run: Run) -> None:
-        self._process = subprocess.Popen(
-            run.argv,
-            cwd=run.cwd,
-            env={**run.env, MARK: self._mark},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,
-        )
-        self._exit_fd = _exit_fd(self._process.pid)
-        self._streams = [s for s in (self._process.stdin, self._process.stdout, self._process.stderr) if s]
-        self._stdin, out, err = (stream.fileno() for stream in self._streams)
-        self._sinks = {out: _Sink(STDOUT_LIMIT), err: _Sink(STDERR_LIMIT)}
-        self._out, self._err = self._sinks[out], self._sinks[err]
-        for fd in (self._stdin, out, err):
+    def _connect(self, process: subprocess.Popen[bytes], timeout: float | None) -> None:
+        self._pid = process.pid
+        self._exit_fd = _exit_fd(self._pid)
+        self._streams = {stream.fileno(): stream for stream in _streams(process)}
+        self._stdin, out, err = self._streams
+        self._out, self._err = _Sink(STDOUT_LIMIT), _Sink(STDERR_LIMIT)
+        self._sinks = {out: self._out, err: self._err}
+        for fd in self._streams:
             os.set_blocking(fd, False)
-        self.wants = {out: select.POLLIN, err: select.POLLIN, self._exit_fd: select.POLLIN}
-        self.wake_at = None if run.timeout is None else self._clock() + run.timeout
+        self.wants = dict.fromkeys((out, err, self._exit_fd), select.POLLIN)
         self.wants[self._stdin] = select.POLLOUT
+        self.wake_at = None if timeout is None else time.monotonic() + timeout
         self._write()
+
+    def _abandon(self) -> None:
+        """What was started must not run on without anybody who watches it."""
+        if self._process is not None:
+            _signal_group(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            for stream in _streams(self._process):
+                stream.close()
+        if self._exit_fd >= 0:
+            os.close(self._exit_fd)
 
     def ready(self, fd: int) -> None:
         """One of the descriptors in `wants` can be used."""
@@ -147,18 +126,23 @@ class Child:
             self._read(fd, chunks=8)
         elif fd == self._stdin:
             self._write()
-        elif not self._exited:
+        else:
             self._on_exit()
-        self._finish_if_done()
+        if self._exited and (self._killed or self._is_alone()):
+            self._finish()
 
     def tick(self) -> None:
         """The moment `wake_at` has come."""
-        if self.result is not None or self.wake_at is None or self._clock() < self.wake_at:
+        if self.result is not None or self.wake_at is None or time.monotonic() < self.wake_at:
             return
-        if self._killed or (self._exited and not self._ending):
+        if self._exited and not self._killed:
+            self._look_again()
+        elif self._killed:
             self._finish()
         elif self._ending:
             self._kill()
+        elif _is_ready(self._exit_fd):  # in time, though nobody has looked until now
+            self.ready(self._exit_fd)
         else:
             self._timed_out = True
             self._end()
@@ -182,8 +166,7 @@ class Child:
         except BlockingIOError:
             return
         except OSError:  # EPIPE: the hook does not want to read it all
-            pass
-        self._feed = self._feed[:0]
+            self._feed = self._feed[:0]
         self._close(self._stdin)
 
     def _read(self, fd: int, chunks: int) -> None:
@@ -201,13 +184,33 @@ class Child:
 
     def _on_exit(self) -> None:
         self._exited = True
-        self.wants.pop(self._exit_fd, None)
+        self._close(self._exit_fd)
         self._close(self._stdin)
         self._drain()
         if self._ending:
             self._kill()
-        elif self._open_pipes():
-            self.wake_at = self._clock() + DRAIN_GRACE
+        else:
+            self._grace_ends = time.monotonic() + DRAIN_GRACE
+            self.wake_at = time.monotonic()
+
+    def _look_again(self) -> None:
+        now = time.monotonic()
+        self.wake_at = min(now + _PULSE, self._grace_ends)
+        if now >= self._grace_ends or self._is_alone():
+            self._finish()
+
+    def _is_alone(self) -> bool:
+        """Whether there is nobody left in its group and on its pipes."""
+        if self._open_pipes():
+            return False
+        self._reap()  # as long as it is not, it counts as a member of its own group
+        try:
+            os.killpg(self._pid, 0)
+        except OSError:
+            return True
+        from fairlead.leftovers import is_group_alive
+
+        return not is_group_alive(self._pid)
 
     def _drain(self) -> None:
         # What the process wrote before it exited is in the pipes already: twice their size is enough.
@@ -217,36 +220,38 @@ class Child:
     def _open_pipes(self) -> list[int]:
         return [fd for fd in self._sinks if fd in self.wants]
 
+    def _held_pipes(self) -> list[str]:
+        return [f"pipe:[{os.fstat(fd).st_ino}]" for fd in self._open_pipes()]
+
     def _end(self) -> None:
-        self._left = _descendants(self._process.pid)
-        _signal_group(self._process.pid, signal.SIGTERM)
-        self.wake_at = self._clock() + TERM_GRACE
+        from fairlead.leftovers import below
+
+        self._below = below(self._pid)
+        _signal_group(self._pid, signal.SIGTERM)
+        self.wake_at = time.monotonic() + TERM_GRACE
 
     def _kill(self) -> None:
-        self._killed = True
-        _signal_group(self._process.pid, signal.SIGKILL)
-        _sweep(self._mark, getattr(self, "_left", None) or _descendants(self._process.pid))
-        self.wake_at = self._clock() + DRAIN_GRACE
+        from fairlead.leftovers import below, kill_all
 
-    def _finish_if_done(self) -> None:
-        if self.result is None and self._exited and (self._killed or not self._open_pipes()):
-            self._finish()
+        self._killed = True
+        if not self._reaped:  # until then its process id, and so its group, cannot be another's
+            self._below |= below(self._pid)
+        _signal_group(self._pid, signal.SIGKILL)
+        kill_all(self._born, self._mark, self._held_pipes(), self._below)
+        self.wake_at = time.monotonic() + DRAIN_GRACE
 
     def _finish(self) -> None:
         self._drain()
-        held = {os.fstat(fd).st_ino for fd in self._open_pipes()}
-        # Before it is reaped: until then its process id, and so its group, cannot be another's.
-        _signal_group(self._process.pid, signal.SIGKILL)
-        if held and not self._killed:
-            _sweep(self._mark, holding=held)
+        if not self._killed and not self._is_alone():
+            self._end_the_others()
+        self._reap()
         for fd in list(self.wants):
             self._close(fd)
         os.close(self._exit_fd)
         self.wake_at = None
-        code = self._process.wait()
         self.result = Result(
-            exit_code=max(code, 0),
-            signal=max(-code, 0),
+            exit_code=max(self._code or 0, 0),
+            signal=max(-(self._code or 0), 0),
             stdout=bytes(self._out.head),
             stderr=bytes(self._err.head),
             tail=self._out.tail,
@@ -254,14 +259,36 @@ class Child:
             fed=self._fed,
             timed_out=self._timed_out,
             cancelled=self._cancelled,
+            error=_LOST if self._code is None and not self._ending else "",
         )
 
-    def _close(self, fd: int) -> None:
-        if self.wants.pop(fd, None) is None or fd == self._exit_fd:
+    def _end_the_others(self) -> None:
+        """What has left for a session of its own and holds no pipe of ours was left behind on purpose."""
+        from fairlead.leftovers import kill_writers
+
+        _signal_group(self._pid, signal.SIGKILL)
+        kill_writers(self._born, self._held_pipes())
+
+    def _reap(self) -> None:
+        """Take its exit code, negative for a signal; there is none where somebody else has taken it."""
+        assert self._process is not None  # noqa: S101  # for mypy
+        if self._reaped:
             return
-        for stream in self._streams:
-            if not stream.closed and stream.fileno() == fd:
-                stream.close()
+        self._reaped = True
+        if not self._exited:
+            _is_ready(self._exit_fd, DRAIN_GRACE)  # not longer: on a dead network disk even SIGKILL waits
+        try:
+            pid, status = os.waitpid(self._pid, os.WNOHANG)
+        except ChildProcessError:
+            self._process.returncode = 0
+            return
+        self._code = -signal.SIGKILL
+        if pid:  # else Popen collects it when it is gone
+            self._code = self._process.returncode = os.waitstatus_to_exitcode(status)
+
+    def _close(self, fd: int) -> None:
+        if self.wants.pop(fd, None) is not None and fd in self._streams:
+            self._streams[fd].close()
 
 
 def wait_for_any(children: Iterable[Child]) -> None:
@@ -275,11 +302,16 @@ def wait_for_any(children: Iterable[Child]) -> None:
                 poll.register(fd, events)
                 owners[fd] = child
         moments = [child.wake_at for child in children if child.wake_at is not None]
-        timeout = None if not moments else max(0.0, min(moments) - time.monotonic()) * 1000 + 1
+        timeout = None if not moments else _milliseconds(min(moments) - time.monotonic())
         for fd, _events in poll.poll(timeout):
             owners[fd].ready(fd)
         for child in children:
             child.tick()
+
+
+def _milliseconds(seconds: float) -> int:
+    """One more than asked for, so that the moment has come; at most an hour, since poll(2) counts in 31 bits."""
+    return int(min(max(0.0, seconds), 3600.0) * 1000) + 1  # in this order, NaN is 0
 
 
 def run_blocking(run: Run) -> Result:
@@ -294,89 +326,48 @@ def run_blocking(run: Run) -> Result:
 
 async def run(run: Run) -> Result:
     """Run one process on the running event loop; a cancelled caller ends it."""
+    from fairlead.watching import Watch
+
     child = Child(run)
     if child.result is None:
-        await _Watch(child).wait()
+        await Watch(child).wait()
     assert child.result is not None  # noqa: S101  # for mypy
     return child.result
 
 
-class _Watch:
-    """Connects a child to the running asyncio loop."""
-
-    def __init__(self, child: Child) -> None:
-        import asyncio
-
-        self._child = child
-        self._loop = asyncio.get_running_loop()
-        self._done = self._loop.create_future()
-        self._readers: set[int] = set()
-        self._writers: set[int] = set()
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_for: float | None = None
-
-    async def wait(self) -> None:
-        self._update()
-        try:
-            await self._done
-        finally:
-            self._unwatch(set())
-            self._child.cancel()
-            if self._timer is not None:
-                self._timer.cancel()
-
-    def _on_ready(self, fd: int) -> None:
-        before = set(self._child.wants)
-        self._child.ready(fd)
-        self._unwatch(before & set(self._child.wants))
-        self._update()
-
-    def _on_time(self) -> None:
-        self._timer_for = None
-        self._unwatch(set())
-        self._child.tick()
-        self._update()
-
-    def _update(self) -> None:
-        if self._child.result is not None:
-            self._unwatch(set())
-            if not self._done.done():
-                self._done.set_result(None)
-            return
-        for fd, events in self._child.wants.items():
-            if events == select.POLLIN and fd not in self._readers:
-                self._loop.add_reader(fd, self._on_ready, fd)
-                self._readers.add(fd)
-            elif events == select.POLLOUT and fd not in self._writers:
-                self._loop.add_writer(fd, self._on_ready, fd)
-                self._writers.add(fd)
-        self._arm()
-
-    def _arm(self) -> None:
-        if self._child.wake_at == self._timer_for:
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer_for = self._child.wake_at
-        if self._timer_for is not None:
-            delay = max(0.0, self._timer_for - time.monotonic()) + 0.001
-            self._timer = self._loop.call_later(delay, self._on_time)
-
-    def _unwatch(self, keep: set[int]) -> None:
-        for fd in self._readers - keep:
-            self._loop.remove_reader(fd)
-        for fd in self._writers - keep:
-            self._loop.remove_writer(fd)
-        self._readers &= keep
-        self._writers &= keep
+def _why_not_started(run: Run, error: Exception) -> str:
+    why = os.strerror(error.errno or 0) if isinstance(error, OSError) else str(error)
+    if isinstance(error, OSError) and error.filename == run.cwd:
+        return f"cannot start in {run.cwd!r}: {why}"
+    return f"cannot start {''.join(run.argv[:1])!r}: {why}"
 
 
-def _why_not_started(run: Run, error: OSError | ValueError) -> str:
-    if isinstance(error, ValueError):
-        return f"cannot start {run.argv[0]!r}: {error}"
-    if error.filename == run.cwd and error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EACCES):
-        return f"cannot start in {run.cwd!r}: {os.strerror(error.errno)}"
-    return f"cannot start {run.argv[0]!r}: {os.strerror(error.errno or 0)}"
+def _start(run: Run, mark: str) -> subprocess.Popen[bytes]:
+    env = {**run.env, MARK: f"{run.env.get(MARK, '')}/{mark}"}
+    try:
+        return _popen(run.argv, run.program or None, run.cwd, env)
+    except OSError:
+        if not run.otherwise:
+            raise
+        return _popen(run.otherwise, None, run.cwd, env)
+
+
+def _popen(argv: tuple[str, ...], program: str | None, cwd: str, env: dict[str, str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        argv,
+        executable=program,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        start_new_session=True,
+    )
+
+
+def _streams(process: subprocess.Popen[bytes]) -> list[IO[bytes]]:
+    return [stream for stream in (process.stdin, process.stdout, process.stderr) if stream is not None]
 
 
 def _exit_fd(pid: int) -> int:
@@ -384,85 +375,25 @@ def _exit_fd(pid: int) -> int:
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):  # macOS, old kernels, some sandboxes
-        return _exit_pipe(pid)
+        from fairlead.exits import exit_pipe
+
+        return exit_pipe(pid)
 
 
-def _exit_pipe(pid: int) -> int:
-    import threading
+def _ticks() -> int:
+    """Now, as the kernel notes the start of a process: hundredths of a second since it was booted."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)  # where there is none, there is no /proc to compare with
+    return 0 if clock is None else int(time.clock_gettime(clock) * 100) - 1
 
-    reading, writing = os.pipe()
 
-    def wait() -> None:
-        try:
-            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-        finally:
-            os.close(writing)
-
-    threading.Thread(target=wait, daemon=True).start()
-    return reading
+def _is_ready(fd: int, within: float = 0) -> bool:
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(within * 1000))
 
 
 def _signal_group(pid: int, number: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):
+    try:
         os.killpg(pid, number)
-
-
-def _signal(pid: int, number: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, number)
-
-
-def _sweep(mark: str, known: Iterable[int] = (), *, holding: set[int] | None = None) -> None:
-    """Kill what has left the process group: by its mark, or as a descendant seen before."""
-    for pid in known:
-        _signal(pid, signal.SIGKILL)
-    needle = f"{MARK}={mark}".encode()
-    for _ in range(10):  # a process may fork while we look
-        found = [pid for pid in _processes() if _is_marked(pid, needle)]
-        if holding is not None:
-            found = [pid for pid in found if _holds(pid, holding)]
-        for pid in found:
-            _signal(pid, signal.SIGKILL)
-        if not found:
-            return
-
-
-def _processes() -> list[int]:
-    try:
-        return [int(name) for name in os.listdir("/proc") if name.isdecimal() and int(name) != os.getpid()]
-    except OSError:  # no /proc: the group is all that can be found
-        return []
-
-
-def _is_marked(pid: int, needle: bytes) -> bool:
-    return needle in _read_proc(pid, "environ").split(b"\0") and b"\nState:\tZ" not in _read_proc(pid, "status")
-
-
-def _holds(pid: int, inodes: set[int]) -> bool:
-    folder = f"/proc/{pid}/fd"
-    try:
-        return any(os.stat(f"{folder}/{name}").st_ino in inodes for name in os.listdir(folder))
-    except OSError:
-        return False
-
-
-def _descendants(pid: int) -> list[int]:
-    children: dict[int, list[int]] = {}
-    for other in _processes():
-        # The name in brackets may hold spaces and brackets; the parent is the second field behind it.
-        fields = _read_proc(other, "stat").rpartition(b")")[2].split()
-        if len(fields) > 1:
-            children.setdefault(int(fields[1]), []).append(other)
-    found, todo = [], [pid]
-    while todo:
-        todo += (below := children.get(todo.pop(), []))
-        found += below
-    return found
-
-
-def _read_proc(pid: int, name: str) -> bytes:
-    try:
-        with open(f"/proc/{pid}/{name}", "rb") as file:
-            return file.read()
-    except OSError:
-        return b""
+    except (ProcessLookupError, PermissionError):
+        pass

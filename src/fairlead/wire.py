@@ -103,8 +103,9 @@ def _decode(text: str) -> Any:
         value, end = _scan(scan, text, start)
     except StopIteration as stop:
         _fail("Expecting value", text, stop.value)
-    if text[end:].strip(_BLANKS):
-        _fail("Extra data", text, end)
+    rest = text[end:].lstrip(_BLANKS)
+    if rest:
+        _fail("Extra data", text, len(text) - len(rest))
     return value
 
 

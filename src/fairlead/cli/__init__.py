@@ -40,5 +40,7 @@ def main(argv: list[str] | None = None) -> int:
     if name in ("--help", "-h", "help"):
         print(usage, end="")
         return 0
-    print(f"fairlead: there is no command {name!r}\n\n{usage}", end="", file=sys.stderr)
+    from fairlead.dialects._common import did_you_mean
+
+    print(f"fairlead: there is no command {name!r}; {did_you_mean(name, COMMANDS)}\n\n{usage}", end="", file=sys.stderr)
     return 64

@@ -37,9 +37,16 @@ def parse(words: list[str]) -> Options:
         else:
             raise UsageMistake(f"unknown option {word!r}")
     if not options.help and options.agent not in AGENT_HALVES:
-        said = f"unknown agent {options.agent!r}" if options.agent else "--agent is missing"
-        raise UsageMistake(f"{said}; one of: {', '.join(AGENT_HALVES)}")
+        raise UsageMistake(_which_agent(options.agent))
     return options
+
+
+def _which_agent(name: str) -> str:
+    if not name:
+        return f"--agent is missing; one of: {', '.join(AGENT_HALVES)}"
+    from fairlead.dialects._common import did_you_mean
+
+    return f"unknown agent {name!r}; {did_you_mean(name, AGENT_HALVES)}"
 
 
 def _set(options: Options, name: str, value: str | None) -> None:

@@ -9,7 +9,11 @@ from __future__ import annotations
 import os
 import sys
 
-from fairlead.cli._options import UsageMistake, parse
+from fairlead.cli._options import Options, UsageMistake, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fairlead.answering import Result
 
 _HELP = (
     (__doc__ or "")
@@ -33,20 +37,30 @@ def main(words: list[str]) -> int:
         print(_HELP, end="")
         return 0
     from fairlead import wire
-    from fairlead.answering import Request, as_engine
+    from fairlead.cli._signals import end_hooks_with_us
 
-    request = Request(
-        agent=options.agent,
-        raw=sys.stdin.buffer.read(),
-        event_name=options.event,
-        project=options.project,
-        trust_project=options.trust_project,
-        active=tuple(options.active),
-        environ=os.environ,
-    )
+    end_hooks_with_us()
     out, sys.stdout = sys.stdout, sys.stderr  # what a hook in this process prints is not our answer
-    result = as_engine(request)
+    result = _answer(options)
     for note in result.notes:
         print(f"fairlead: {note}", file=sys.stderr)
-    print(wire.encode_text(result.answer), file=out)
+    print(wire.encode_text(result.answer), file=out, flush=True)  # nobody else would: it is not sys.stdout now
     return 0
+
+
+def _answer(options: Options) -> Result:
+    from fairlead.answering import Request, as_engine, refused
+
+    try:
+        request = Request(
+            agent=options.agent,
+            raw=sys.stdin.buffer.read(),
+            event_name=options.event,
+            project=options.project,
+            trust_project=options.trust_project,
+            active=tuple(options.active),
+            environ=os.environ,
+        )
+        return as_engine(request)
+    except Exception as error:  # noqa: BLE001  # an agent takes a traceback for "go on": refuse instead
+        return refused(options.agent, f"internal error: {type(error).__name__}: {error}")

@@ -36,8 +36,10 @@ def main(words: list[str]) -> int:
     if options.help:
         print(_HELP, end="")
         return 0
+    from fairlead.cli._signals import end_hooks_with_us
+
     out = _take_stdout()
-    _on_sigterm_end_hooks()
+    end_hooks_with_us()
     reply = _answer(options)
     _write(out, reply.stdout)
     _write(2, reply.stderr.encode("utf-8", "replace"))
@@ -82,13 +84,3 @@ def _write(out: int, data: bytes) -> None:
             view = view[os.write(out, view) :]
     except OSError:  # the agent has gone
         pass
-
-
-def _on_sigterm_end_hooks() -> None:
-    import _signal  # `signal` only dresses it in enums, which cost 3 ms
-
-    _signal.signal(_signal.SIGTERM, _end)
-
-
-def _end(_number: int, _frame: object) -> None:
-    raise SystemExit(143)  # through every `finally`: no hook is left running

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from fairlead.errors import Problem
     from fairlead.events import Event
     from fairlead.hooks import Hook, Report, Setting
-    from fairlead.process import Result
     from fairlead.verdicts import Decision, Verdict
+    from fairlead.work import Result
 
 MODULES: dict[str, str] = {
     "claude-code": "claude_code",
@@ -76,6 +76,8 @@ class HookInput(Record):
     env: dict[str, str]
     carries_input: tuple[str, ...] = ()
     """The variables that a hook of this dialect may rely on to see the tool's input."""
+    absent: tuple[str, ...] = ()
+    """Variables of this dialect that say nothing for this event, and must not be inherited from anywhere."""
 
 
 class Reply(Record):

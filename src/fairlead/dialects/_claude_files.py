@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from fairlead.dialects import Source
 
@@ -33,9 +34,24 @@ def settings(places: Places) -> list[Source]:
 
 def managed(places: Places) -> list[Source]:
     folder = os.path.join(places.managed, "claude-code")
+    if sys.platform == "darwin" and places.managed == "/etc":
+        folder = "/Library/Application Support/ClaudeCode"
     files = [os.path.join(folder, "managed-settings.json")]
     files += [path for path in _inside(os.path.join(folder, "managed-settings.d")) if path.endswith(".json")]
     return [Source(path=path, layer="managed", owner="managed") for path in files]
+
+
+def has_named_maps(data: object) -> bool:
+    """Whether settings hold claude-agent's named maps, lists of commands, or camelCase events."""
+    hooks = data.get("hooks") if isinstance(data, dict) else None
+    if not isinstance(hooks, dict):
+        return False
+    return any(
+        isinstance(value, dict)
+        or (isinstance(value, list) and any(isinstance(item, str) for item in value))
+        or name[:1].islower()
+        for name, value in hooks.items()
+    )
 
 
 def plugins(places: Places) -> list[Source]:
@@ -84,13 +100,17 @@ class Scope:
         self.names = names
 
     def __call__(self, event: Event) -> str:
-        if self.kind == "subagent":
-            speaks = event.agent_type
-        else:
-            tool_input = getattr(event, "tool_input", {})
-            speaks = tool_input.get("skill") or tool_input.get("command") or event.extra.get("skill") or ""
-            speaks = speaks if isinstance(speaks, str) else ""
-        return "" if speaks in self.names else f"only for the {self.kind} {self.names[0]!r}"
+        named = (event.agent_type,) if self.kind == "subagent" else _skills_named_by(event)
+        return "" if any(name in self.names for name in named) else f"only for the {self.kind} {self.names[0]!r}"
+
+
+def _skills_named_by(event: Event) -> list[Any]:
+    """By the tool that starts a skill, by a typed `/name`, or by an agent that says which one is running."""
+    named = [event.extra.get("skill"), getattr(event, "command_name", None)]
+    if getattr(event, "tool_name", "") == "Skill":
+        tool_input = getattr(event, "tool_input", {})
+        named += [tool_input.get("skill"), tool_input.get("command")]
+    return [name.removeprefix("/") for name in named if isinstance(name, str)]
 
 
 def plugin_root(source: Source) -> str:

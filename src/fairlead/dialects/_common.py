@@ -6,9 +6,11 @@ from fairlead import wire
 from fairlead.dialects import Reading, Reply
 from fairlead.errors import InputError, Problem
 from fairlead.events import ToolEvent, event_class
+from fairlead.handlers.command import Command
+from fairlead.handlers.missing import Missing
 from fairlead.hooks import HookFailed
 from fairlead.matchers import everything, whole_name
-from fairlead.verdicts import NONE
+from fairlead.verdicts import NONE, deny
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
     from fairlead.events import Event
     from fairlead.hooks import Handler, Hook
     from fairlead.matchers import Matcher
-    from fairlead.process import Result
     from fairlead.verdicts import Decision, Verdict
+    from fairlead.work import Result
 
     Path = tuple[str | int, ...]
 
@@ -39,7 +41,10 @@ def merge_input(tool_input: dict[str, Any], update: dict[str, Any]) -> dict[str,
 
 def once_each(hooks: Iterable[Hook]) -> list[Hook]:
     """Identical hooks once, where they stand first."""
-    return list({hook.identity(): hook for hook in reversed(list(hooks))}.values())[::-1]
+    first: dict[tuple[object, ...], Hook] = {}
+    for hook in hooks:
+        first.setdefault(hook.identity(), hook)
+    return list(first.values())
 
 
 def tool_matcher(event: str, pattern: str) -> Matcher:
@@ -54,7 +59,7 @@ def file_name(handler: Handler) -> str:
 
 
 def text_of(data: bytes) -> str:
-    return data.decode("utf-8", "replace").strip()
+    return data.decode("utf-8-sig", "replace").strip()
 
 
 def json_output(result: Result) -> dict[str, Any] | None:
@@ -67,14 +72,37 @@ def json_output(result: Result) -> dict[str, Any] | None:
     try:
         value = wire.decode(text)
     except InputError:
-        return None
+        value = _forgiving(text)
     return value if isinstance(value, dict) else None
+
+
+def cut_answer(result: Result) -> Verdict | None:
+    """For systems that fail open: JSON of which we have only the beginning may have been a refusal."""
+    if not result.truncated or not text_of(result.stdout[:64]).startswith("{"):
+        return None
+    return deny("a hook's answer is too long to be read, and may have been a refusal")
+
+
+def _forgiving(text: str) -> object:
+    """Scripts put JSON together with `echo`: a raw newline in a reason must not cost the verdict."""
+    import json
+
+    try:
+        return json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return None
 
 
 def text_in(fields: Mapping[str, Any], key: str) -> str:
     """A field that is worth something only as text."""
     value = fields.get(key)
     return value if isinstance(value, str) else ""
+
+
+def updated_input(event: Event, fields: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A hook's `updatedInput`; events without an input have nothing that it could change."""
+    update = fields.get("updatedInput")
+    return update if isinstance(update, dict) and event.name in ("PreToolUse", "PermissionRequest") else None
 
 
 def own_update(name: str, event: Event, decision: Decision) -> dict[str, Any] | None:
@@ -98,6 +126,10 @@ def given(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value not in (None, "", {}, [])}
 
 
+_LONGEST = 1_000_000.0
+"""Seconds; poll(2) counts milliseconds in 31 bits, and nobody waits for eleven days."""
+
+
 class Reader:
     """Collects hooks and problems while one file is read."""
 
@@ -111,6 +143,9 @@ class Reader:
         from fairlead.locate import position_in
 
         line, column = position_in(self.text, path, toml=self.source.path.endswith(".toml"))
+        self.problem_at(line, column, message, hint, level)
+
+    def problem_at(self, line: int, column: int, message: str, hint: str = "", level: str = "error") -> None:
         self.problems.append(
             Problem(file=self.source.path, line=line, column=column, level=level, message=message, hint=hint)
         )
@@ -128,8 +163,26 @@ class Reader:
         """The canonical name of an event in this dialect; empty, and reported, if there is none."""
         if name in known:
             return known[name]
-        self.problem(path, f"unknown event {name!r}", did_you_mean(name, known))
+        self.problem(path, f"unknown event {name!r}", did_you_mean(str(name), known))  # YAML: any value is a key
         return ""
+
+    def slips(self, entry: Mapping[Any, Any], known: Sequence[str], path: Path) -> None:
+        """Warns of keys that are nearly one of the known ones; other keys may be another system's."""
+        unknown = [key for key in entry if isinstance(key, str) and key not in known]
+        if not unknown:
+            return
+        import difflib
+
+        for key in unknown:
+            near = difflib.get_close_matches(key.lower(), known, n=1, cutoff=0.8)
+            if near:
+                self.warn((*path, key), f"unknown key {key!r}", f"did you mean {near[0]!r}?")
+
+    def switched_on(self, entry: Mapping[str, Any], path: Path) -> bool:
+        value = entry.get("enabled", True)
+        if not isinstance(value, bool):
+            self.problem((*path, "enabled"), f"enabled must be true or false, not {_json_kind(value)}", "it is on")
+        return value is not False
 
     def timeout(self, entry: Mapping[str, Any], path: Path, key: str, default: float, unit: float) -> float:
         """Seconds, from a number in the dialect's unit."""
@@ -138,10 +191,10 @@ class Reader:
             return default
         if not self.expect(value, (int, float), (*path, key), f"{key} must be a number"):
             return default
-        if value <= 0:
+        if not value > 0:  # TOML has nan, too
             self.problem((*path, key), f"{key} must be more than 0", f"{default:g} s is used")
             return default
-        return float(value * unit)
+        return float(min(value, _LONGEST / unit) * unit)
 
     def text_field(self, entry: Mapping[str, Any], key: str, path: Path) -> str:
         value = entry.get(key)
@@ -186,12 +239,30 @@ def read_groups(
         if not event:
             continue
         for group, place in reader.entries(groups, (*path, name), name):
+            reader.slips(group, ("matcher", "hooks"), place)
             if "hooks" not in group and ("command" in group or "prompt" in group):
                 reader.problem(place, "a handler stands where a matcher group is needed", _WRAP)
-                yield event, {"hooks": [group]}, group, place
+                yield event, group, group, (*place, "hooks", 0)
                 continue
             for handler, inner in reader.entries(group.get("hooks"), (*place, "hooks"), "hooks"):
                 yield event, group, handler, inner
+
+
+def command_or_prompt(reader: Reader, entry: Mapping[str, Any], path: Path) -> Handler | None:
+    """The two kinds of handler that Code Agent and CodeMie know."""
+    reader.slips(entry, ("type", "command", "prompt", "timeout", "reads"), path)
+    kind = entry.get("type")
+    if kind is None and ("command" in entry or "prompt" in entry):
+        kind = "command" if "command" in entry else "prompt"
+        reader.warn(path, "type is missing", f'taken as "type": "{kind}"')
+    if kind not in ("command", "prompt"):
+        said = f"unknown type {kind!r}" if "type" in entry else "type is missing"
+        reader.problem((*path, "type"), said, "one of: command, prompt")
+        return None
+    text = reader.text_field(entry, kind, path)
+    if not text:
+        return None
+    return Command(command=text) if kind == "command" else Missing(wanted="prompt", text=text)
 
 
 _WRAP = 'write {"hooks": [ … ]} around it; until then it is taken as if it were'

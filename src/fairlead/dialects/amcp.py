@@ -8,6 +8,7 @@ from fairlead import documents, verdicts, wire
 from fairlead.dialects import HookInput, Reading, Reply, Source
 from fairlead.dialects._common import (
     Reader,
+    cut_answer,
     exit_2,
     file_name,
     given,
@@ -19,12 +20,13 @@ from fairlead.dialects._common import (
     text_in,
     text_of,
     tool_matcher,
+    updated_input,
 )
 from fairlead.events import Event
 from fairlead.handlers.command import Command, Script
 from fairlead.handlers.function import Named
 from fairlead.hooks import Hook, HookFailed, Origin
-from fairlead.verdicts import NONE, Verdict, join_lines
+from fairlead.verdicts import NONE, Verdict, join_lines, last_given
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +36,8 @@ if TYPE_CHECKING:
     from fairlead.dialects import Places
     from fairlead.dialects._common import Path
     from fairlead.hooks import Handler, Setting
-    from fairlead.process import Result
     from fairlead.verdicts import Decision
+    from fairlead.work import Result
 
 NAME = "amcp"
 EVENTS: Mapping[str, str] = {
@@ -50,6 +52,7 @@ again = never_again
 log = None
 rewritten = merge_input
 
+_KEYS = ("matcher", "type", "command", "script", "function", "timeout", "enabled", "reads")
 _FIELDS = (
     "session_id", "hook_event_name", "cwd", "tool_name", "tool_input", "tool_response", "tool_use_id", "prompt",
     "message", "notification_type", "metadata",
@@ -73,7 +76,7 @@ def sources(places: Places) -> list[Source]:
 def read(source: Source, text: str, places: Places) -> Reading:
     reader = Reader(source, text)
     if source.path.endswith(".toml"):
-        data = documents.parse_toml(text, places.environ)
+        data = _parse_toml(reader, text, places)
     else:
         data = documents.parse_json(text)
     if not reader.expect(data, dict, (), "the configuration must be an object"):
@@ -83,6 +86,36 @@ def read(source: Source, text: str, places: Places) -> Reading:
         for name, section in hooks.items():
             _read_event(reader, name, section, places)
     return reader.reading()
+
+
+def _parse_toml(reader: Reader, text: str, places: Places) -> Any:
+    try:
+        return documents.parse_toml(text, places.environ)
+    except documents.BadDocument as error:
+        # The matcher "mcp\..*" of AMCP's own manual is no TOML; for it alone the whole file would be lost.
+        try:
+            data = documents.parse_toml(_with_escaped_backslashes(text), places.environ)
+        except documents.BadDocument:
+            raise error from None
+        hint = "write it in single quotes; until then each backslash is taken as it stands"
+        reader.problem_at(error.line, error.column, str(error), hint)
+        return data
+
+
+def _with_escaped_backslashes(text: str) -> str:
+    """The text with those backslashes doubled that stand in "…" and mean nothing to TOML."""
+    import re
+
+    tokens = re.compile(r"""#[^\n]*|'[^'\n]*'|"(?:\\.|[^"\\\n])*\"""")
+    escapes = re.compile(r"""\\([btnfruU"\\])|\\""")
+
+    def double(match: re.Match[str]) -> str:
+        token = match.group()
+        if not token.startswith('"'):
+            return token
+        return escapes.sub(lambda escape: escape.group() if escape[1] else r"\\", token)
+
+    return tokens.sub(double, text)
 
 
 def _read_event(reader: Reader, name: str, section: Any, places: Places) -> None:
@@ -114,17 +147,18 @@ def _read_handler(reader: Reader, event: str, entry: dict[str, Any], path: Path,
             matcher=tool_matcher(event, reader.matcher_text(entry.get("matcher", "*"), (*path, "matcher"))),
             matcher_path=(*path, "matcher"),
             timeout=reader.timeout(entry, path, "timeout", 30.0, 1),
-            enabled=entry.get("enabled") is not False,
+            enabled=reader.switched_on(entry, path),
             options={"reads": entry.get("reads", "")},
         )
     )
 
 
 def _handler(reader: Reader, entry: dict[str, Any], path: Path, places: Places) -> Handler | None:
+    reader.slips(entry, _KEYS, path)
     kind = entry.get("type", "command")
     if kind == "command":
         command = reader.text_field(entry, "command", path)
-        return Command(command=command, cwd=places.project) if command else None
+        return Command(command=_with_quoted_project(command), cwd=places.project) if command else None
     if kind != "python":
         reader.problem((*path, "type"), f"unknown type {kind!r}", "one of: command, python")
         return None
@@ -139,12 +173,26 @@ def _handler(reader: Reader, entry: dict[str, Any], path: Path, places: Places) 
     return Script(script=script, roots=roots, cwd=places.project) if script else None
 
 
+def _with_quoted_project(command: str) -> str:
+    """A project's path may hold spaces, and nobody wants them to split a command."""
+    if '"' in command or "'" in command:
+        return command
+    for name in ("${AMCP_PROJECT_DIR}", "$AMCP_PROJECT_DIR"):
+        if name in command:
+            return command.replace(name, f'"{name}"')
+    return command
+
+
 def arrange(hooks: Sequence[Hook], _readings: Sequence[tuple[Source, Reading]]) -> list[Hook]:
     """The project's first; what it says for an event and matcher replaces what the user says, if trusted."""
     of_project = [hook for hook in hooks if hook.origin.layer == "project"]
-    replaced = {(hook.events, hook.matcher.text) for hook in of_project if hook.trusted and hook.enabled}
+    replaced = {_subject(hook) for hook in of_project if hook.trusted and hook.enabled}
     of_user = [hook for hook in hooks if hook.origin.layer == "user"]
-    return of_project + [hook for hook in of_user if (hook.events, hook.matcher.text) not in replaced]
+    return of_project + [hook for hook in of_user if _subject(hook) not in replaced]
+
+
+def _subject(hook: Hook) -> tuple[object, ...]:
+    return (*hook.events, hook.matcher.text or "*")
 
 
 def batches(_event: Event, hooks: Sequence[Hook]) -> list[list[Hook]]:
@@ -160,9 +208,10 @@ def hook_input(_hook: Hook, event: Event, setting: Setting) -> HookInput:
         "AMCP_SESSION_ID": event.session_id,
         "AMCP_HOOK_EVENT": event.name,
     }
-    if "tool_name" in own:
-        env["AMCP_TOOL_NAME"] = own["tool_name"]
-    return HookInput(stdin=wire.encode({"session_id": "", **own}), env=env)
+    tool = text_in(own, "tool_name")
+    if tool:
+        env["AMCP_TOOL_NAME"] = tool
+    return HookInput(stdin=wire.encode({"session_id": "", **own}), env=env, absent=() if tool else ("AMCP_TOOL_NAME",))
 
 
 def read_verdict(hook: Hook, event: Event, result: Result) -> Verdict:
@@ -171,6 +220,8 @@ def read_verdict(hook: Hook, event: Event, result: Result) -> Verdict:
         return verdicts.deny(err or "Hook returned blocking error")
     if result.exit_code:
         raise HookFailed(f"exit {result.exit_code}" + (f": {err or out}" if err or out else ""))
+    if (cut := cut_answer(result)) is not None:
+        return cut
     output = json_output(result)
     if output is not None:
         return read_value(hook, event, output)
@@ -180,12 +231,13 @@ def read_verdict(hook: Hook, event: Event, result: Result) -> Verdict:
 def read_value(_hook: Hook, event: Event, value: object) -> Verdict:
     if value is None:
         return NONE
+    if isinstance(value, Verdict):
+        return value
     if not isinstance(value, dict):
         return Verdict(feedback=str(value))
     specific = value.get("hookSpecificOutput")
     specific = specific if isinstance(specific, dict) else {}
     word, reason = _decision(event, value, specific)
-    update = specific.get("updatedInput")
     fields = {
         "reason": reason,
         "feedback": text_in(value, "feedback"),
@@ -194,13 +246,25 @@ def read_value(_hook: Hook, event: Event, value: object) -> Verdict:
         "suppress_output": value.get("suppressOutput") is True,
         "stop": value.get("continue") is False,
         "stop_reason": text_in(value, "stopReason"),
-        "updated_input": update if isinstance(update, dict) else None,
+        "updated_input": updated_input(event, specific),
     }
     kept = {key: item for key, item in fields.items() if item}
-    output = specific.get("updatedResponse", value.get("updatedResponse"))
+    output = last_given((value.get("updatedResponse"), specific.get("updatedResponse")))
     if output is not None:
         kept["updated_output"] = output
-    return Verdict.of(word, **kept)
+    return Verdict.of(word, **_only_json(word, kept))
+
+
+def _only_json(word: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """A function may return anything. A refusal stands all the same; a rewrite that cannot be told is a failure."""
+    updates = [fields[key] for key in ("updated_input", "updated_output") if key in fields]
+    try:
+        wire.encode(updates)
+    except (TypeError, ValueError, RecursionError) as error:
+        if word not in ("deny", "block"):
+            raise HookFailed(f"what it returned cannot be used: {error}") from None
+        return {key: value for key, value in fields.items() if not key.startswith("updated_")}
+    return fields
 
 
 def _decision(event: Event, value: dict[str, Any], specific: dict[str, Any]) -> tuple[str, str]:
@@ -250,18 +314,22 @@ def read_event(raw: bytes, event_name: str, _environ: Mapping[str, str]) -> Even
 
 
 def write_reply(event: Event, decision: Decision) -> Reply:
+    if decision.stop and event.name == "PreToolUse" and not decision.denies:
+        # The turn ends after the tool, and the tool must not run either.
+        decision = decision.but(decision="deny", said="", reason=decision.stop_reason or "a hook has ended the turn")
     return Reply(stdout=wire.encode(write_result(event, decision)) + b"\n")
 
 
 def write_result(event: Event, decision: Decision) -> dict[str, Any]:
     refused = decision.denies and event.name == "UserPromptSubmit"
+    own = decision.groups.get(NAME, NONE)
     answer: dict[str, Any] = {"continue": not (decision.stop or refused)}
     if decision.denies and event.name in ("Stop", "PostToolUse"):
         answer |= {"decision": "block", "reason": decision.reason}
     answer |= given(
         {
-            "stopReason": decision.stop_reason or (decision.reason if refused else ""),
-            "feedback": decision.for_model,
+            "stopReason": (decision if decision.stop else own).stop_reason or (decision.reason if refused else ""),
+            "feedback": _feedback(event, decision),
             "systemMessage": decision.user_message,
             "suppressOutput": decision.suppress_output or None,
         }
@@ -270,6 +338,12 @@ def write_result(event: Event, decision: Decision) -> dict[str, Any]:
     if specific:
         answer["hookSpecificOutput"] = {"hookEventName": event.name, **specific}
     return answer
+
+
+def _feedback(event: Event, decision: Decision) -> str:
+    """After a tool a refusal can only be told."""
+    refusal = decision.reason if decision.denies and event.name == "PostToolUse" else ""
+    return join_lines((decision.for_model, refusal))
 
 
 def _specific(event: Event, decision: Decision) -> dict[str, Any]:

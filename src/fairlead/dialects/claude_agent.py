@@ -21,7 +21,7 @@ from fairlead.errors import InputError
 from fairlead.events import Event
 from fairlead.handlers.command import Command
 from fairlead.hooks import Hook, HookFailed, Origin
-from fairlead.verdicts import NONE, Verdict, join_lines, last
+from fairlead.verdicts import NONE, Verdict, join_lines, last, last_given
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from fairlead.dialects import Places, Source
     from fairlead.dialects._common import Path
     from fairlead.hooks import Setting
-    from fairlead.process import Result
     from fairlead.verdicts import Decision
+    from fairlead.work import Result
 
 NAME = "claude-agent"
 _NAMES = (
@@ -60,19 +60,6 @@ def sources(places: Places) -> list[Source]:
     ]
 
 
-def is_its_shape(data: object) -> bool:
-    """Whether a settings file holds named maps, lists of commands, or camelCase events."""
-    hooks = data.get("hooks") if isinstance(data, dict) else None
-    if not isinstance(hooks, dict):
-        return False
-    return any(
-        isinstance(value, dict)
-        or (isinstance(value, list) and any(isinstance(item, str) for item in value))
-        or (name in EVENTS and name[0].islower())
-        for name, value in hooks.items()
-    )
-
-
 def read(source: Source, text: str, places: Places) -> Reading:
     reader = Reader(source, text)
     is_markdown = source.format == "front-matter"
@@ -92,16 +79,21 @@ def _read_event(reader: Reader, name: str, value: object, path: Path, scope: Any
     event = reader.event(name, EVENTS, path)
     if not event:
         return
-    for hook_name, entry, place, matcher in _entries(reader, name, value, path):
+    for hook_name, entry, place, matcher in _entries(reader, str(name), value, path):
         _read_hook(reader, event, hook_name, entry, place, matcher, scope)
 
 
 def _entries(reader: Reader, name: str, value: Any, path: Path) -> Iterator[tuple[str, Any, Path, tuple[object, Path]]]:
     """Name, command, place and matcher, from a named map, a list of commands or matcher groups."""
+    if isinstance(value, dict) and _is_one_hook(value):
+        reader.problem(path, "a hook stands where names are needed", f"{_NAMED}; until then it is taken as it is")
+        value = [value]
     if isinstance(value, dict):
         for key, entry in value.items():
-            yield key, entry, (*path, key), _own_matcher(entry, (*path, key))
+            yield str(key), entry, (*path, key), _own_matcher(entry, (*path, key))
         return
+    if isinstance(value, str):
+        value = [value]
     if not reader.expect(value, list, path, f"{name} must be a map of names, or a list"):
         return
     for index, entry in enumerate(value):
@@ -115,6 +107,14 @@ def _entries(reader: Reader, name: str, value: Any, path: Path) -> Iterator[tupl
             yield f"{name}-{index + 1}", entry, place, _own_matcher(entry, place)
 
 
+_KEYS = ("type", "command", "timeout_secs", "timeout", "matcher", "reads")
+_NAMED = 'write {"a-name": { … }}'
+
+
+def _is_one_hook(value: dict[str, Any]) -> bool:
+    return isinstance(value.get("command"), str) and len(value) > 1 and set(value) <= set(_KEYS)
+
+
 def _own_matcher(entry: object, path: Path) -> tuple[object, Path]:
     return (entry.get("matcher") if isinstance(entry, dict) else None), (*path, "matcher")
 
@@ -126,6 +126,7 @@ def _read_hook(
     fields = {"command": entry} if isinstance(entry, str) else entry
     if not reader.expect(fields, dict, path, "a hook must be a command or an object"):
         return
+    reader.slips(fields, _KEYS, path)
     if fields.get("type", "command") != "command":
         reader.problem((*path, "type"), f"unknown type {fields['type']!r}", "only command hooks exist here")
         return
@@ -183,6 +184,12 @@ _OWN_NAMES = {"tool_response": "tool_result", "agent_id": "subagent_id", "agent_
 _CANONICAL_NAMES = {own: name for name, own in _OWN_NAMES.items()}
 
 
+_ALWAYS_THERE: Mapping[str, dict[str, Any]] = {
+    "SubagentStart": {"subagent_id": "", "subagent_type": "", "description": ""},
+    "SubagentStop": {"subagent_id": "", "success": True, "error": None},
+}
+
+
 def _snake(name: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
 
@@ -194,6 +201,8 @@ def hook_input(_hook: Hook, event: Event, _setting: Setting) -> HookInput:
     payload = event.payload()
     del payload["hook_event_name"]
     own = {_OWN_NAMES.get(key, key): value for key, value in payload.items()}
+    if event.name in _ALWAYS_THERE:
+        own = {**_ALWAYS_THERE[event.name], **own}
     name = _snake(event.name)
     return HookInput(stdin=wire.encode({"event": name, "session_id": "", **own}), env={"EVENT": name})
 
@@ -212,9 +221,11 @@ def read_verdict(hook: Hook, event: Event, result: Result) -> Verdict:
 def read_value(_hook: Hook, _event: Event, value: object) -> Verdict:
     if value is None:
         return NONE
+    if isinstance(value, Verdict):
+        return value
     if not isinstance(value, dict):
         return verdicts.context(str(value))
-    if value.get("continue_execution", True) not in (True, False):
+    if not isinstance(value.get("continue_execution", True), bool):
         raise HookFailed(f"continue_execution must be true or false, not {value['continue_execution']!r}")
     update = value.get("updated_input")
     fields: dict[str, Any] = {
@@ -224,7 +235,7 @@ def read_value(_hook: Hook, _event: Event, value: object) -> Verdict:
         "updated_input": update if isinstance(update, dict) else None,
         "context": text_in(value, "additional_context"),
     }
-    kept = {key: item for key, item in fields.items() if item}
+    kept = {key: item for key, item in fields.items() if item or item == {}}
     if value.get("continue_execution") is False:
         return verdicts.block(fields["stop_reason"] or "blocked by a hook", **kept)
     return Verdict(**kept) if kept else NONE
@@ -234,8 +245,8 @@ def on_failure(event: Event) -> str:
     return "deny" if event.name in BLOCKABLE else "allow"
 
 
-def ends_row(_event: Event, verdict: Verdict) -> bool:
-    return verdict.denies
+def ends_row(event: Event, verdict: Verdict) -> bool:
+    return verdict.denies and event.name in BLOCKABLE
 
 
 def merge(_event: Event, said: Sequence[Verdict]) -> Verdict:
@@ -247,6 +258,7 @@ def merge(_event: Event, said: Sequence[Verdict]) -> Verdict:
         reason=last(v.reason for v in said),
         stop_reason=last(v.stop_reason or (v.reason if v.denies else "") for v in said),
         system_message=last(v.system_message for v in said),
+        updated_input=last_given(v.updated_input for v in said),
     )
 
 
@@ -264,7 +276,8 @@ INPUT_VARIABLE = ""
 
 def read_event(raw: bytes, event_name: str, _environ: Mapping[str, str]) -> Event:
     own = wire.decode_object(raw)
-    name = event_name or own.pop("event", None)
+    said = own.pop("event", None)
+    name = event_name or said
     if not isinstance(name, str) or not name:
         raise InputError("the event has no name", hint='it belongs in "event", such as "pre_tool_use"')
     fields = {_CANONICAL_NAMES.get(key, key): value for key, value in own.items()}
@@ -285,7 +298,7 @@ def write_result(_event: Event, decision: Decision) -> dict[str, Any]:
         "continue_execution": not decision.denies,
         "stop_reason": reason or None,
         "suppress_logging": decision.suppress_output,
-        "system_message": decision.system_message or decision.user_message or None,
+        "system_message": decision.system_message or None,
         "updated_input": decision.updated_input,
         "additional_context": join_lines((decision.context, decision.feedback)) or None,
     }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 from fairlead import documents, verdicts, wire
 from fairlead.dialects import HookInput, Reading, Reply, _claude_files
 from fairlead.dialects._common import (
     Reader,
+    command_or_prompt,
     file_name,
     given,
     json_output,
@@ -19,11 +22,9 @@ from fairlead.dialects._common import (
 )
 from fairlead.errors import InputError
 from fairlead.events import Event, ToolEvent
-from fairlead.handlers.command import Command
-from fairlead.handlers.missing import Missing
 from fairlead.hooks import Hook, Origin
-from fairlead.process import Result
 from fairlead.verdicts import NONE, Verdict
+from fairlead.work import Result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from fairlead.dialects import Places, Source
     from fairlead.dialects._common import Path
-    from fairlead.hooks import Handler, Report, Setting
+    from fairlead.hooks import Report, Setting
     from fairlead.verdicts import Decision
 
 NAME = "code-agent"
@@ -49,7 +50,7 @@ log = None
 rewritten = replace_input
 
 _MILLISECONDS = 0.001
-_TIMEOUTS = {"command": 5.0, "prompt": 10.0}
+_TIMEOUT, _PROMPT_TIMEOUT = 5.0, 10.0
 
 
 # --- the hook half -----------------------------------------------------------------------------------
@@ -69,9 +70,10 @@ def read(source: Source, text: str, _places: Places) -> Reading:
 
 
 def _read_handler(reader: Reader, event: str, group: Any, entry: Any, path: Path) -> None:
-    handler = _handler(reader, entry, path)
+    handler = command_or_prompt(reader, entry, path)
     if handler is None:
         return
+    default = _TIMEOUT if "command" in entry else _PROMPT_TIMEOUT
     reader.hooks.append(
         Hook(
             name=file_name(handler),
@@ -80,26 +82,20 @@ def _read_handler(reader: Reader, event: str, group: Any, entry: Any, path: Path
             origin=Origin(dialect=NAME, layer=reader.source.layer, file=reader.source.path, path=path),
             matcher=tool_matcher(event, reader.matcher_text(group.get("matcher"), (*path[:-2], "matcher"))),
             matcher_path=(*path[:-2], "matcher"),
-            timeout=reader.timeout(entry, path, "timeout", _TIMEOUTS[entry["type"]], _MILLISECONDS),
+            timeout=reader.timeout(entry, path, "timeout", default, _MILLISECONDS),
             options={"reads": entry.get("reads", "")},
         )
     )
 
 
-def _handler(reader: Reader, entry: Any, path: Path) -> Handler | None:
-    kind = entry.get("type")
-    if kind == "prompt":
-        prompt = reader.text_field(entry, "prompt", path)
-        return Missing(wanted="prompt", text=prompt) if prompt else None
-    if kind == "command":
-        command = reader.text_field(entry, "command", path)
-        return Command(command=command) if command else None
-    reader.problem((*path, "type"), f"unknown type {kind!r}", "one of: command, prompt")
-    return None
-
-
 def arrange(hooks: Sequence[Hook], _readings: Sequence[tuple[Source, Reading]]) -> list[Hook]:
-    return sorted(hooks, key=lambda hook: hook.origin.layer != "project")
+    ordered = sorted(hooks, key=lambda hook: hook.origin.layer != "project")
+    return [hook.but(name=name) for hook, name in zip(ordered, _numbered([h.name for h in ordered]), strict=True)]
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """A result names its hook by `hookId`, so two `jq` get two names."""
+    return [f"{name}#{names[:i].count(name) + 1}" if name in names[:i] else name for i, name in enumerate(names)]
 
 
 def batches(_event: Event, hooks: Sequence[Hook]) -> list[list[Hook]]:
@@ -112,8 +108,14 @@ def hook_input(_hook: Hook, event: Event, _setting: Setting) -> HookInput:
         env |= {"TOOL_NAME": event.tool_name, "TOOL_INPUT": wire.encode_text(event.tool_input)}
         env |= given({"FILE_PATH": event.file_path, "COMMAND": event.command})
     return HookInput(
-        stdin=wire.encode(_own_event(event)), env=env, carries_input=("TOOL_INPUT", "COMMAND", "FILE_PATH")
+        stdin=wire.encode(_own_event(event)),
+        env=env,
+        carries_input=_CARRIES_INPUT,
+        absent=tuple(name for name in ("TOOL_NAME", *_CARRIES_INPUT) if name not in env),
     )
+
+
+_CARRIES_INPUT = ("TOOL_INPUT", "COMMAND", "FILE_PATH")
 
 
 _OWN_NAMES = {"tool_name": "toolName", "tool_input": "input", "tool_response": "output"}
@@ -124,10 +126,9 @@ def _own_event(event: Event) -> dict[str, Any]:
     payload = event.payload()
     for key in ("hook_event_name", "session_id"):
         payload.pop(key, None)
-    timestamp = payload.pop("timestamp", None)
     return {
         "type": event.name,
-        "timestamp": timestamp,
+        "timestamp": payload.pop("timestamp", None) or round(time.time() * 1000),
         "sessionId": event.session_id,
         "payload": {_OWN_NAMES.get(key, key): value for key, value in payload.items()},
     }
@@ -139,7 +140,7 @@ def read_verdict(hook: Hook, event: Event, result: Result) -> Verdict:
             text_of(result.stderr) or text_of(result.tail) or f"{hook.name} exited with {result.exit_code}"
         )
     output = json_output(result)
-    return read_value(hook, event, output) if output is not None else verdicts.allow()
+    return read_value(hook, event, output) if output is not None else NONE
 
 
 def read_value(_hook: Hook, _event: Event, value: object) -> Verdict:
@@ -147,7 +148,7 @@ def read_value(_hook: Hook, _event: Event, value: object) -> Verdict:
     word = value.get("decision", value.get("action")) if isinstance(value, dict) else None
     if word in ("block", "deny"):
         return verdicts.block(text_in(value, "reason") or text_in(value, "message"))  # type: ignore[arg-type]
-    return Verdict(said="continue") if word == "continue" else verdicts.allow()
+    return Verdict(said="continue") if word == "continue" else NONE
 
 
 def on_failure(event: Event) -> str:

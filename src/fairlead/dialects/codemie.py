@@ -8,6 +8,8 @@ from fairlead import documents, verdicts, wire
 from fairlead.dialects import HookInput, Reading, Reply, Source
 from fairlead.dialects._common import (
     Reader,
+    command_or_prompt,
+    cut_answer,
     did_you_mean,
     exit_2,
     file_name,
@@ -21,12 +23,11 @@ from fairlead.dialects._common import (
     text_in,
     text_of,
     tool_matcher,
+    updated_input,
 )
 from fairlead.events import Event
-from fairlead.handlers.command import Command
-from fairlead.handlers.missing import Missing
 from fairlead.hooks import Hook, HookFailed, Origin
-from fairlead.verdicts import NONE, Verdict, join_lines
+from fairlead.verdicts import NONE, Verdict, join_lines, unique_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,9 +36,9 @@ if TYPE_CHECKING:
 
     from fairlead.dialects import Places
     from fairlead.dialects._common import Path
-    from fairlead.hooks import Handler, Report, Setting
-    from fairlead.process import Result
+    from fairlead.hooks import Report, Setting
     from fairlead.verdicts import Decision
+    from fairlead.work import Result
 
 NAME = "codemie"
 EVENTS: Mapping[str, str] = {
@@ -51,6 +52,8 @@ rewritten = merge_input
 
 _RANK = {"none": 0, "allow": 1, "approve": 2, "deny": 3, "block": 4}
 _RETRIES = 5
+_AGENT = "codemie-code"
+_MODE = "auto"
 _MILLISECONDS = 0.001
 
 
@@ -86,9 +89,11 @@ def _active_profile(reader: Reader, data: dict[str, Any]) -> tuple[str, dict[str
     name = data.get("activeProfile", "default")
     if not reader.expect(profiles, dict, ("profiles",), "profiles must be an object"):
         return "", {}
+    if not reader.expect(name, str, ("activeProfile",), "activeProfile must be a string"):
+        return "", {}
     if name not in profiles:
         if "activeProfile" in data or profiles:
-            reader.problem(("activeProfile",), f"there is no profile {name!r}", did_you_mean(str(name), profiles))
+            reader.problem(("activeProfile",), f"there is no profile {name!r}", did_you_mean(name, profiles))
         return "", {}
     profile = profiles[name]
     return name, profile if reader.expect(profile, dict, ("profiles", name), "a profile must be an object") else {}
@@ -104,7 +109,7 @@ def _retries(reader: Reader, data: dict[str, Any], profile: dict[str, Any], name
 
 
 def _read_handler(reader: Reader, event: str, group: Any, entry: Any, path: Path, options: Mapping[str, Any]) -> None:
-    handler = _handler(reader, entry, path)
+    handler = command_or_prompt(reader, entry, path)
     if handler is None:
         return
     reader.hooks.append(
@@ -119,18 +124,6 @@ def _read_handler(reader: Reader, event: str, group: Any, entry: Any, path: Path
             options={**options, "reads": entry.get("reads", "")},
         )
     )
-
-
-def _handler(reader: Reader, entry: Any, path: Path) -> Handler | None:
-    kind = entry.get("type")
-    if kind == "prompt":
-        prompt = reader.text_field(entry, "prompt", path)
-        return Missing(wanted="prompt", text=prompt) if prompt else None
-    if kind == "command":
-        command = reader.text_field(entry, "command", path)
-        return Command(command=command) if command else None
-    reader.problem((*path, "type"), f"unknown type {kind!r}", "one of: command, prompt")
-    return None
 
 
 def arrange(hooks: Sequence[Hook], _readings: Sequence[tuple[Source, Reading]]) -> Sequence[Hook]:
@@ -148,11 +141,11 @@ def hook_input(hook: Hook, event: Event, setting: Setting) -> HookInput:
         "CODEMIE_PROJECT_DIR": payload["cwd"],
         "CODEMIE_SESSION_ID": event.session_id,
         "CODEMIE_HOOK_EVENT": event.name,
-        "CODEMIE_TOOL_NAME": str(payload.get("tool_name", "")),
-        "CODEMIE_AGENT_NAME": str(payload.get("agent_name", "codemie-code")),
-        "CODEMIE_PROFILE_NAME": str(payload.get("profile_name", hook.options.get("profile", ""))),
+        "CODEMIE_TOOL_NAME": str(payload.get("tool_name") or ""),
+        "CODEMIE_AGENT_NAME": str(payload.get("agent_name") or _AGENT),
+        "CODEMIE_PROFILE_NAME": str(payload.get("profile_name") or hook.options.get("profile", "")),
         "CODEMIE_TRANSCRIPT_PATH": event.transcript_path,
-        "CODEMIE_PERMISSION_MODE": event.permission_mode,
+        "CODEMIE_PERMISSION_MODE": event.permission_mode or _MODE,
         "CODEMIE_HOOK_INPUT": text,
     }
     return HookInput(stdin=text.encode(), env=env, carries_input=("CODEMIE_HOOK_INPUT",))
@@ -163,8 +156,10 @@ def _payload(hook: Hook, event: Event, setting: Setting) -> dict[str, Any]:
     payload["cwd"] = event.cwd or setting.project
     if "tool_response" in payload:
         payload["tool_output"] = payload.pop("tool_response")
+    if event.name in ("PreToolUse", "SessionStart"):
+        payload.setdefault("permission_mode", _MODE)
     if event.name == "SessionStart":
-        payload.setdefault("agent_name", "codemie-code")
+        payload.setdefault("agent_name", _AGENT)
         payload.setdefault("profile_name", hook.options.get("profile", ""))
     return payload
 
@@ -173,9 +168,12 @@ def read_verdict(hook: Hook, event: Event, result: Result) -> Verdict:
     out, err = text_of(result.stdout), text_of(result.stderr)
     if result.exit_code == 2:
         reason = err or out or "Hook returned blocking error (exit code 2)"
-        return Verdict.of("block", reason=reason, extra={"feedback": join_lines((err, out))})
+        feedback = join_lines((err, out)) if event.name == "SessionStart" else ""
+        return Verdict.of("block", reason=reason, feedback=feedback)
     if result.exit_code:
         raise HookFailed(f"exit {result.exit_code}" + (f": {err or out}" if err or out else ""))
+    if (cut := cut_answer(result)) is not None:
+        return cut
     output = json_output(result)
     if output is not None:
         return read_value(hook, event, output)
@@ -185,18 +183,23 @@ def read_verdict(hook: Hook, event: Event, result: Result) -> Verdict:
 def read_value(_hook: Hook, event: Event, value: object) -> Verdict:
     if not isinstance(value, dict):
         return NONE if value is None else verdicts.context(str(value))
-    word = value.get("decision", "allow")
+    word = value.get("decision") or "allow"
+    word = word.lower() if isinstance(word, str) else ""
     if word not in _RANK or word == "none":
-        raise HookFailed(f"unknown decision {word!r}; it must be allow, deny, block or approve")
+        raise HookFailed(f"unknown decision {value['decision']!r}; it must be allow, deny, block or approve")
     if word == "deny" and event.name != "PreToolUse":
         word = "block"
     fields = {
         "reason": text_in(value, "reason"),
         "context": text_in(value, "additionalContext"),
-        "updated_input": value["updatedInput"] if isinstance(value.get("updatedInput"), dict) else None,
+        "updated_input": updated_input(event, value),
         "suppress_output": value.get("suppressOutput") is True,
     }
-    return Verdict.of(word, **{key: item for key, item in fields.items() if item})
+    kept: dict[str, Any] = {key: item for key, item in fields.items() if item}
+    if word in ("allow", "approve"):
+        # Its word for "nothing against it", and no more: elsewhere an allow would skip the agent's own question.
+        return Verdict(said=word, **kept)
+    return Verdict.of(word, **kept)
 
 
 def on_failure(_event: Event) -> str:
@@ -210,21 +213,23 @@ def ends_row(_event: Event, _verdict: Verdict) -> bool:
 def merge(event: Event, said: Sequence[Verdict]) -> Verdict:
     """block > deny > approve > allow; updates are laid over each other in the order of the file."""
     merged = verdicts.merge(said, _RANK)
+    if merged.reason and not merged.denies:
+        merged = merged.but(reason=unique_lines(verdict.reason for verdict in said if verdict.word == merged.word))
     updates = merged_update(said)
-    feedback = join_lines(verdict.extra.get("feedback", "") for verdict in said)
-    if event.name == "SessionStart":
-        context = join_lines((merged.context, feedback or str(event.extra.get("previous_feedback", ""))))
-        merged = merged.but(context=context) if context else merged
-    return merged.but(updated_input=updates) if updates else merged
+    if updates:
+        merged = merged.but(updated_input=updates)
+    earlier = event.extra.get("previous_feedback")
+    if event.name == "SessionStart" and earlier and not merged.feedback:
+        merged = merged.with_context(str(earlier))  # the last there was, also when this attempt went well
+    return merged
 
 
 def again(event: Event, verdict: Verdict, hooks: Sequence[Hook], attempt: int) -> Event | None:
     """A session start that was blocked with feedback is tried again, with that feedback."""
-    feedback = verdict.extra.get("feedback")
     retries = max((hook.options.get("retries", _RETRIES) for hook in hooks), default=0)
-    if event.name != "SessionStart" or not verdict.denies or not feedback or attempt > retries:
+    if event.name != "SessionStart" or not verdict.denies or not verdict.feedback or attempt > retries:
         return None
-    return event.but(extra={**event.extra, "previous_feedback": feedback})
+    return event.but(extra={**event.extra, "previous_feedback": verdict.feedback})
 
 
 def log(report: Report, setting: Setting) -> None:

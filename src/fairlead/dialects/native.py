@@ -10,13 +10,14 @@ import os
 
 from fairlead import documents, verdicts, wire
 from fairlead.dialects import HookInput, Reading, Source
-from fairlead.dialects._common import Reader, json_output, never_again, once_each, replace_input, text_of
+from fairlead.dialects._common import Reader, did_you_mean, json_output, never_again, replace_input, text_of
+from fairlead.errors import InputError
 from fairlead.events import EVENTS as ALL_EVENTS
 from fairlead.handlers.command import Command, Script
 from fairlead.handlers.function import Named
 from fairlead.handlers.missing import Missing
 from fairlead.hooks import Hook, HookFailed, Origin
-from fairlead.matchers import whole_name
+from fairlead.matchers import everything, whole_name
 from fairlead.verdicts import NONE, Verdict, block
 
 TYPE_CHECKING = False
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from fairlead.dialects._common import Path
     from fairlead.events import Event
     from fairlead.hooks import Handler, Setting
-    from fairlead.process import Result
+    from fairlead.matchers import Matcher
+    from fairlead.work import Result
 
 NAME = "fairlead"
 EVENTS: Mapping[str, str] = {name: name for name in ALL_EVENTS}
@@ -41,13 +43,19 @@ log = None
 rewritten = replace_input
 
 _REASON_LIMIT = 2000
+_TIMEOUT = 60.0
+_LONGEST = 7 * 24 * 3600.0
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _HANDLERS = ("run", "python", "prompt", "agent", "http", "mcp_tool", "guard", "approval")
+_FOR_COMMANDS = ("args", "env", "cwd")
 _KEYS = frozenset(
-    (*_HANDLERS, "on", "tool", "matcher", "name", "priority", "timeout", "on_error", "enabled", "if", "args", "env",
-     "cwd", "parallel", "reads")
+    (*_HANDLERS, *_FOR_COMMANDS, "on", "tool", "matcher", "name", "priority", "timeout", "on_error", "enabled", "if",
+     "parallel", "reads")
 )  # fmt: skip
 _TOP = frozenset({"hook", "files", "guard", "$schema"})
+_WORDS = ("allow", "approve", "ask", "defer", "deny", "block")
+_VERDICT_KEYS = frozenset({"hookSpecificOutput", "decision", "continue", "systemMessage"})
+_TEXT_IS_CONTEXT = frozenset({"SessionStart", "UserPromptSubmit", "UserPromptExpansion", "PostModelSwitch"})
 
 
 def sources(places: Places) -> list[Source]:
@@ -66,12 +74,17 @@ def sources(places: Places) -> list[Source]:
 def read(source: Source, text: str, places: Places) -> Reading:
     data = documents.parse_toml(text, places.environ)
     reader = Reader(source, text)
-    for key in data:
-        if key not in _TOP:
-            _unknown_key(reader, key, _TOP, (key,))
-    for index, (entry, path) in enumerate(reader.entries(data.get("hook", []), ("hook",), "[[hook]]")):
+    _check_keys(reader, data, _TOP, ())
+    for index, (entry, path) in enumerate(_entries(reader, data.get("hook", []))):
         _read_hook(reader, entry, path, index, places)
     return reader.reading(files=_read_files(reader, data.get("files", {})))
+
+
+def _entries(reader: Reader, value: Any) -> list[tuple[Any, Path]]:
+    if isinstance(value, dict):
+        reader.problem(("hook",), "[hook] is one table", "write [[hook]]; until then it is taken as if it were")
+        return [(value, ("hook",))]
+    return reader.entries(value, ("hook",), "[[hook]]")
 
 
 def _read_files(reader: Reader, value: Any) -> dict[str, str]:
@@ -81,7 +94,7 @@ def _read_files(reader: Reader, value: Any) -> dict[str, str]:
         return {}
     files = {}
     for file, dialect in value.items():
-        if dialect in HOOK_HALVES:
+        if isinstance(dialect, str) and dialect in HOOK_HALVES:
             files[file] = dialect
         else:
             reader.problem(("files", file), f"unknown dialect {dialect!r}", f"one of: {', '.join(HOOK_HALVES)}")
@@ -89,58 +102,88 @@ def _read_files(reader: Reader, value: Any) -> dict[str, str]:
 
 
 def _read_hook(reader: Reader, entry: dict[str, Any], path: Path, index: int, places: Places) -> None:
-    for key in entry:
-        if key not in _KEYS:
-            _unknown_key(reader, key, _KEYS, (*path, key))
+    _check_keys(reader, entry, _KEYS, path)
     events = _events(reader, entry, path)
     handler = _handler(reader, entry, path, places)
     if not events or handler is None:
         return
-    name = entry.get("name")
+    key = "matcher" if "matcher" in entry else "tool"
     reader.hooks.append(
         Hook(
-            name=name if isinstance(name, str) and name else f"{os.path.basename(reader.source.path)}#{index + 1}",
+            name=_text(reader, entry, "name", path) or f"{os.path.basename(reader.source.path)}#{index + 1}",
             events=tuple(events),
             handler=handler,
             origin=Origin(dialect=NAME, layer=reader.source.layer, file=reader.source.path, path=path),
-            matcher=whole_name(reader.matcher_text(entry.get("tool", entry.get("matcher")), (*path, "tool"))),
-            matcher_path=(*path, "tool" if "tool" in entry else "matcher"),
-            timeout=_timeout(reader, entry.get("timeout", 60), (*path, "timeout")),
+            matcher=_matcher(reader, entry, key, path),
+            matcher_path=(*path, key),
+            for_tools=key == "tool",
+            timeout=_timeout(reader, entry.get("timeout", _TIMEOUT), (*path, "timeout")),
             priority=_priority(reader, entry.get("priority", 0), (*path, "priority")),
             on_error=_on_error(reader, entry.get("on_error"), (*path, "on_error")),
-            enabled=entry.get("enabled") is not False,
-            options={"parallel": entry.get("parallel") is True, "reads": entry.get("reads", "")},
+            enabled=_flag(reader, entry, "enabled", path, default=True),
+            condition=_condition(reader, entry.get("if"), (*path, "if"), places),
+            options={
+                "parallel": _flag(reader, entry, "parallel", path, default=False),
+                "reads": _reads(reader, entry.get("reads", ""), (*path, "reads")),
+            },
         )
     )
 
 
-def _unknown_key(reader: Reader, key: str, known: frozenset[str], path: Path) -> None:
-    from fairlead.dialects._common import did_you_mean
+def _check_keys(reader: Reader, table: dict[str, Any], known: frozenset[str], path: Path) -> None:
+    for key in table:
+        if key not in known:
+            reader.problem((*path, key), f"unknown key {key!r}", did_you_mean(key, known))
 
-    reader.problem(path, f"unknown key {key!r}", did_you_mean(key, known))
+
+def _matcher(reader: Reader, entry: dict[str, Any], key: str, path: Path) -> Matcher:
+    if "tool" in entry and "matcher" in entry:
+        reader.problem(
+            (*path, "tool"), "this hook has tool and matcher", "one of them; until then it matches everything"
+        )
+        return everything()
+    return whole_name(reader.matcher_text(entry.get(key), (*path, key)))
+
+
+def _condition(reader: Reader, rule: Any, path: Path, places: Places) -> Callable[[Event], str] | None:
+    """`if`: a permission rule. Events that are not about a tool do not heed it."""
+    if rule is None:
+        return None
+    from fairlead import conditions
+
+    problem = conditions.problem(rule)
+    if problem:
+        reader.problem(path, problem, "until it is mended, the hook runs as if it were not there")
+        return None
+    applies = conditions.condition(rule, home=places.home, project=places.project)
+    return lambda event: applies(event) if event.name in conditions.EVENTS else ""
 
 
 def _events(reader: Reader, entry: dict[str, Any], path: Path) -> list[str]:
+    path = (*path, "on")
     names = entry.get("on")
     if names is None:
-        reader.problem(path, "`on` is missing", 'name the event, such as on = "PreToolUse"')
+        reader.problem(path[:-1], "`on` is missing", 'name the event, such as on = "PreToolUse"')
         return []
     names = [names] if isinstance(names, str) else names
-    if not reader.expect(names, list, (*path, "on"), "`on` must be an event or a list of events"):
+    if not reader.expect(names, list, path, "`on` must be an event or a list of events"):
         return []
-    found = []
-    for name in names:
-        if name == "*" or not isinstance(name, str):
-            found.append("*")
-        elif name in EVENTS:
-            found.append(name)
-        else:
-            # Carried all the same: agents have events that we do not know yet.
-            from fairlead.dialects._common import did_you_mean
+    if not names:
+        reader.problem(path, "`on` is empty", 'name the event, such as on = "PreToolUse"; "*" is every event')
+    return [_event(reader, name, path) for name in names if reader.expect(name, str, path, "an event must be a string")]
 
-            reader.warn((*path, "on"), f"unknown event {name!r}", did_you_mean(name, EVENTS))
-            found.append(name)
-    return found
+
+def _event(reader: Reader, name: str, path: Path) -> str:
+    """What is misspelt only in case or underscores is taken as it was meant: a guard should run."""
+    if name == "*" or name in EVENTS:
+        return name
+    meant = {known.lower(): known for known in EVENTS}.get(name.lower().replace("_", ""))
+    if meant:
+        reader.warn(path, f"unknown event {name!r}", f"taken as {meant!r}")
+        return meant
+    # Carried all the same: agents have events that we do not know yet.
+    reader.warn(path, f"unknown event {name!r}", did_you_mean(name, EVENTS))
+    return name
 
 
 def _handler(reader: Reader, entry: dict[str, Any], path: Path, places: Places) -> Handler | None:
@@ -149,52 +192,111 @@ def _handler(reader: Reader, entry: dict[str, Any], path: Path, places: Places) 
         said = f"has {' and '.join(kinds)}" if kinds else "says nothing to do"
         reader.problem(path, f"this hook {said}", f"exactly one of: {', '.join(_HANDLERS)}")
         return None
+    for key in _FOR_COMMANDS:
+        if key in entry and kinds != ["run"]:
+            reader.problem((*path, key), f"{key} belongs to run, not to {kinds[0]}")
     build: Callable[[Reader, dict[str, Any], Path, Places], Handler | None]
     build = {"run": _command, "python": _python}.get(kinds[0], _missing)
     return build(reader, entry, path, places)
 
 
-def _missing(_reader: Reader, entry: dict[str, Any], _path: Path, _places: Places) -> Handler:
+def _missing(reader: Reader, entry: dict[str, Any], path: Path, _places: Places) -> Handler:
     kind = next(key for key in _HANDLERS if key in entry)
+    reader.warn((*path, kind), f"{kind} hooks are not supported yet", "until then this hook fails: on_error decides")
     return Missing(wanted=kind, text=str(entry[kind]))
 
 
 def _command(reader: Reader, entry: dict[str, Any], path: Path, places: Places) -> Handler | None:
-    run = entry["run"]
-    env = entry.get("env", {})
-    if not reader.expect(env, dict, (*path, "env"), "env must be a table"):
-        env = {}
-    cwd = os.path.join(places.project, entry["cwd"]) if isinstance(entry.get("cwd"), str) else ""
-    if isinstance(run, list) and run and all(isinstance(word, str) for word in run):
-        return Command(command=run[0], args=tuple(run[1:]), env=env, cwd=cwd)
+    words = _words(reader, entry, path)
+    if words is None:
+        return None
+    env = _env(reader, entry.get("env", {}), (*path, "env"))
+    folder = _text(reader, entry, "cwd", path)
+    cwd = os.path.join(places.project, folder) if folder else ""
+    return Command(command=words[0], args=words[1], env=env, cwd=cwd)
+
+
+def _words(reader: Reader, entry: dict[str, Any], path: Path) -> tuple[str, tuple[str, ...] | None] | None:
+    """The program and its arguments; without arguments of its own, a command line for the shell."""
+    run, args = entry["run"], entry.get("args")
+    if args is not None and not (isinstance(run, str) and _is_words(args)):
+        reader.problem((*path, "args"), "args must be a list of words, beside a run that is one program")
+        return None
     if isinstance(run, str) and run.strip():
-        return Command(command=run, env=env, cwd=cwd)
+        return run, None if args is None else tuple(args)
+    if _is_words(run) and run and run[0]:
+        return run[0], tuple(run[1:])
     reader.problem((*path, "run"), "run must be a command line or a list of words")
     return None
+
+
+def _is_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
+
+
+def _env(reader: Reader, value: Any, path: Path) -> dict[str, str]:
+    if not reader.expect(value, dict, path, "env must be a table"):
+        return {}
+    return {
+        name: text
+        for name, text in value.items()
+        if reader.expect(text, str, (*path, name), f"{name} must be a string")
+    }
 
 
 def _python(reader: Reader, entry: dict[str, Any], path: Path, places: Places) -> Handler | None:
     target = reader.text_field(entry, "python", path)
     if not target:
         return None
-    if ":" in target and not target.endswith(".py"):
-        return Named(target=target)
-    return Script(script=target, roots=(os.path.dirname(reader.source.path), places.project))
+    folder = os.path.dirname(reader.source.path)
+    if target.endswith(".py") or "/" in target:
+        return Script(script=target, roots=(folder, places.project))
+    module, colon, function = target.partition(":")
+    if colon and all(part.isidentifier() for part in (*module.split("."), function)):
+        return Named(target=target, root=folder)
+    hint = 'write "package.module:function", or the path of a script that ends in .py'
+    reader.problem((*path, "python"), f"{target!r} is neither a function nor a script", hint)
+    return None
+
+
+def _text(reader: Reader, entry: dict[str, Any], key: str, path: Path) -> str:
+    value = entry.get(key, "")
+    return value if reader.expect(value, str, (*path, key), f"{key} must be a string") else ""
+
+
+def _flag(reader: Reader, entry: dict[str, Any], key: str, path: Path, *, default: bool) -> bool:
+    value = entry.get(key, default)
+    return value if reader.expect(value, bool, (*path, key), f"{key} must be true or false") else default
+
+
+def _reads(reader: Reader, value: Any, path: Path) -> str:
+    if value in ("", "stdin"):
+        return str(value)
+    reader.problem(path, f"reads is {value!r}", 'it can only be "stdin"')
+    return ""
 
 
 def _timeout(reader: Reader, value: object, path: Path) -> float:
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
-        return float(value)
+    seconds = _seconds(value)
+    if seconds is None:
+        hint = f'write "500ms", "5s", "2m" or "1h"; {_TIMEOUT:g} s are used'
+        reader.problem(path, f"{value!r} is not a time", hint)
+        return _TIMEOUT
+    if seconds > _LONGEST:
+        reader.warn(path, f"{value!r} is longer than a week", "a week is used")
+    return min(seconds, _LONGEST)
+
+
+def _seconds(value: object) -> float | None:
+    """A number of seconds, or a number and its unit; None for what is no time."""
+    unit: float | None = 1.0
     if isinstance(value, str):
-        number = value.rstrip("abcdefghijklmnopqrstuvwxyz ")
-        unit = _UNITS.get(value[len(number) :].strip())
-        try:
-            if unit and float(number) > 0:
-                return float(number) * unit
-        except ValueError:
-            pass
-    reader.problem(path, f"{value!r} is not a time", 'write "500ms", "5s", "2m" or "1h"; 60 s are used')
-    return 60.0
+        number = value.rstrip("abcdefghijklmnopqrstuvwxyz").rstrip(" ")
+        unit = _UNITS.get(value[len(number) :].strip(" "))
+        value = float(number) if number.replace(".", "", 1).isdecimal() and number.isascii() and number[0] != "." else 0
+    if unit is None or isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return value * unit if 0 < value < float("inf") else None
 
 
 def _priority(reader: Reader, value: Any, path: Path) -> int:
@@ -226,12 +328,19 @@ def batches(event: Event, hooks: Sequence[Hook]) -> list[list[Hook]]:
 
 def _once_each(hooks: Sequence[Hook]) -> list[Hook]:
     """Identical ones in files once; what was registered in code runs as often as it was registered."""
-    kept = {id(hook) for hook in once_each(hook for hook in hooks if hook.origin.layer != "code")}
-    return [hook for hook in hooks if hook.origin.layer == "code" or id(hook) in kept]
+    seen: list[tuple[object, ...]] = []
+    kept = []
+    for hook in hooks:
+        key = (*hook.identity(), hook.on_error, getattr(hook.handler, "env", {}), getattr(hook.handler, "cwd", ""))
+        if hook.origin.layer == "code" or key not in seen:
+            kept.append(hook)
+            seen.append(key)
+    return kept
 
 
 def hook_input(hook: Hook, event: Event, setting: Setting) -> HookInput:
     payload = event.payload()
+    payload |= {"session_id": event.session_id, "cwd": event.cwd or setting.project}
     env = {
         "FAIRLEAD_EVENT": event.name,
         "FAIRLEAD_PROJECT_DIR": setting.project,
@@ -245,18 +354,37 @@ def hook_input(hook: Hook, event: Event, setting: Setting) -> HookInput:
 def read_verdict(hook: Hook, event: Event, result: Result) -> Verdict:
     if result.exit_code in (126, 127):
         raise HookFailed(f"cannot be run (exit {result.exit_code}): {text_of(result.stderr)[-_REASON_LIMIT:]}")
-    output = json_output(result)
-    said = read_value(hook, event, output) if output is not None else NONE
-    if result.exit_code == 0:
-        return said if output is not None else _plain_text(event, result)
+    if result.exit_code:
+        return _refusal(hook, event, result)
+    output = json_output(result) or _last_line(result)
+    if output is not None:
+        return read_value(hook, event, output)
+    text = text_of(result.stdout)
+    if text.startswith("{") and text.endswith("}"):
+        raise HookFailed("its output looks like JSON and cannot be read as such")
+    return verdicts.context(text) if text and event.name in _TEXT_IS_CONTEXT else NONE
+
+
+def _refusal(hook: Hook, event: Event, result: Result) -> Verdict:
+    """Any exit but 0 blocks, whatever else it says: with its own words if they refuse too."""
+    try:
+        output = json_output(result) or _last_line(result)
+        said = read_value(hook, event, output) if output is not None else NONE
+    except HookFailed:
+        said = NONE
     return said if said.denies else block(_end_of_output(hook, result))
 
 
-def _plain_text(event: Event, result: Result) -> Verdict:
-    text = text_of(result.stdout)
-    if text and event.name in ("SessionStart", "UserPromptSubmit", "UserPromptExpansion", "PostModelSwitch"):
-        return verdicts.context(text)
-    return NONE
+def _last_line(result: Result) -> dict[str, Any] | None:
+    """A verdict below other output: what a script printed on its way must not hide it."""
+    line = text_of(result.tail).rpartition("\n")[2]
+    if not (line.startswith("{") and line.endswith("}")):
+        return None
+    try:
+        value = wire.decode_object(line)
+    except InputError:
+        return None
+    return value if _VERDICT_KEYS & value.keys() else None
 
 
 def _end_of_output(hook: Hook, result: Result) -> str:
@@ -274,8 +402,21 @@ def read_value(hook: Hook, event: Event, value: object) -> Verdict:
     if isinstance(value, dict):
         from fairlead.dialects import claude_code
 
+        _check_words(value)
         return claude_code.read_output(event, value)
     raise HookFailed(f"{hook.name} returned {type(value).__name__}; expected a verdict, a dict, a string or None")
+
+
+def _check_words(output: dict[str, Any]) -> None:
+    """A decision that nobody understands is a failure, never a yes."""
+    specific = output.get("hookSpecificOutput")
+    if specific is not None and not isinstance(specific, dict):
+        raise HookFailed("hookSpecificOutput must be an object")
+    if "permissionDecision" in output:
+        raise HookFailed("permissionDecision belongs into hookSpecificOutput")
+    for word in (output.get("decision"), (specific or {}).get("permissionDecision")):
+        if word is not None and word not in _WORDS:
+            raise HookFailed(f"{word!r} is not a decision; one of: {', '.join(_WORDS)}")
 
 
 def on_failure(event: Event) -> str:

@@ -7,8 +7,8 @@ import os
 from fairlead import dialects
 from fairlead._record import Record
 from fairlead.hooks import HookFailed
-from fairlead.process import Result, Run
 from fairlead.verdicts import Verdict, deny
+from fairlead.work import Result, Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,66 +21,20 @@ if TYPE_CHECKING:
 VARIABLE_LIMIT = 131_072
 """Bytes in one `NAME=value` string with its final NUL; Linux refuses to start a program with more."""
 INPUT_FILE = "FAIRLEAD_INPUT_FILE"
+PIPE_SIZE = 65_536
+"""What a pipe takes without a reader: beyond it, fed stdin was read by somebody."""
 
 _SIMPLE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+,- ")
 _SHELL_WORDS = frozenset(
-    [
-        ".",
-        ":",
-        "[",
-        "alias",
-        "bg",
-        "break",
-        "case",
-        "cd",
-        "command",
-        "continue",
-        "do",
-        "done",
-        "echo",
-        "elif",
-        "else",
-        "esac",
-        "eval",
-        "exec",
-        "exit",
-        "export",
-        "false",
-        "fc",
-        "fg",
-        "fi",
-        "for",
-        "getopts",
-        "hash",
-        "if",
-        "jobs",
-        "kill",
-        "local",
-        "newgrp",
-        "printf",
-        "pwd",
-        "read",
-        "readonly",
-        "return",
-        "set",
-        "shift",
-        "source",
-        "test",
-        "then",
-        "time",
-        "times",
-        "trap",
-        "true",
-        "type",
-        "ulimit",
-        "umask",
-        "unalias",
-        "unset",
-        "until",
-        "wait",
-        "while",
-    ]
+    """
+    . : [ alias bg bind break builtin caller case cd chdir command compgen complete compopt continue coproc declare
+    dirs disown do done echo elif else enable esac eval exec exit export false fc fg fi for function getopts hash help
+    history if in jobs kill let local logout mapfile newgrp popd printf pushd pwd read readarray readonly return select
+    set shift shopt source suspend test then time times trap true type typeset ulimit umask unalias unset until wait
+    while
+    """.split()
 )
+"""What some shell does itself; programs of these names may do it differently."""
 
 
 class Command(Record):
@@ -100,9 +54,12 @@ class Command(Record):
         input_file = ""
         if left_out:
             input_file = env[INPUT_FILE] = _input_file(given.stdin)
-        cwd = _existing(self.cwd, event.cwd, setting.project, setting.home)
+        cwd = env["PWD"] = _existing(self.cwd, event.cwd, setting.project, setting.home)
+        argv, program, otherwise = self.words(cwd, env.get("PATH", ""))
         return Run(
-            argv=self.argv(cwd, env.get("PATH", os.defpath)),
+            argv=argv,
+            program=program,
+            otherwise=otherwise,
             cwd=cwd,
             env=env,
             stdin=given.stdin,
@@ -111,11 +68,13 @@ class Command(Record):
             left_out=tuple(name for name in left_out if name in given.carries_input),
         )
 
-    def argv(self, cwd: str, path: str) -> tuple[str, ...]:
+    def words(self, cwd: str, path: str) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
+        """What to start, its file where the first word does not say, and the same for a shell."""
         if self.args is not None:
-            return (self.command, *self.args)
-        words = _words_without_shell(self.command, cwd, path)
-        return words or (self.shell, "-c", self.command)
+            return _text_for_shell((self.command, *self.args), cwd, path), "", ()
+        in_shell = (self.shell, "-c", self.command)
+        words, program = _words_without_shell(self.command, cwd, path)
+        return (words, program, in_shell) if words else (in_shell, "", ())
 
     def conclude(self, hook: Hook, event: Event, work: Run, outcome: Result) -> Verdict:
         return _conclude(hook, event, work, outcome)
@@ -170,14 +129,29 @@ def _conclude(hook: Hook, event: Event, work: Run, outcome: Result) -> Verdict:
     if outcome.signal:
         raise HookFailed(f"killed by signal {outcome.signal}")
     verdict = dialects.hook_half(hook.origin.dialect).read_verdict(hook, event, outcome)
+    if verdict.decision in ("none", "allow") and _must_answer(hook, event) and _is_half_a_verdict(outcome):
+        raise HookFailed("its output begins like a verdict and cannot be read")
     if work.left_out and event.blockable and verdict.decision in ("none", "allow"):
         return verdict if _has_seen(hook, work, outcome) else deny(_unseen(hook, work))
     return verdict
 
 
+def _must_answer(hook: Hook, event: Event) -> bool:
+    """A guard, by its own word or as Fairlead's own: what it meant to say must not get lost."""
+    if hook.origin.dialect == "fairlead":
+        return (hook.on_error or dialects.hook_half("fairlead").on_failure(event)) == "deny"
+    return hook.on_error == "deny"
+
+
+def _is_half_a_verdict(outcome: Result) -> bool:
+    from fairlead.dialects._common import json_output
+
+    return outcome.stdout.lstrip().startswith(b"{") and json_output(outcome) is None
+
+
 def _has_seen(hook: Hook, work: Run, outcome: Result) -> bool:
     """Whether the hook can have read what its variables could not hold."""
-    if hook.options.get("reads") == "stdin" or outcome.fed:
+    if hook.options.get("reads") == "stdin" or (outcome.fed and len(work.stdin) > PIPE_SIZE):
         return True
     try:
         return os.stat(work.input_file).st_atime_ns > 0  # set to 0 when it was written
@@ -186,9 +160,13 @@ def _has_seen(hook: Hook, work: Run, outcome: Result) -> bool:
 
 
 def _unseen(hook: Hook, work: Run) -> str:
+    too_large = len(work.stdin) + 64 > VARIABLE_LIMIT  # the longest variable's name, and more
+    why = (
+        f"is larger than the {VARIABLE_LIMIT:,} bytes that fit into" if too_large else "holds a NUL, which cannot be in"
+    )
     return (
-        f"hook {hook.name} could not see this call: its input is larger than the {VARIABLE_LIMIT:,} bytes that "
-        f"fit into {' and '.join(work.left_out)}. It is on stdin and in the file {INPUT_FILE}; "
+        f"hook {hook.name} could not see this call: its input {why} {' and '.join(work.left_out)}. "
+        f"It is on stdin and in the file {INPUT_FILE}; "
         f'a hook that reads it there says "reads": "stdin".'
     )
 
@@ -201,40 +179,47 @@ def _existing(*folders: str) -> str:
     return next((folder for folder in folders if folder and os.path.isdir(folder)), "/")
 
 
-def _words_without_shell(command: str, cwd: str, path: str) -> tuple[str, ...]:
-    """The program and its arguments, where a shell would do nothing but start it."""
+def _words_without_shell(command: str, cwd: str, path: str) -> tuple[tuple[str, ...], str]:
+    """The words, and the program among them, where a shell would do nothing but start it."""
     if not _SIMPLE.issuperset(command):
-        return ()
-    words = command.split()
+        return (), ""
+    words = tuple(command.split())
     if not words or words[0] in _SHELL_WORDS:
-        return ()
-    program = words[0] if "/" in words[0] else _which(words[0], path)
-    if not program or not _is_program(os.path.join(cwd, program)):
-        return ()
-    return (program, *words[1:])
+        return (), ""
+    program = words[0] if "/" in words[0] else _which(words[0], cwd, path)
+    return (words, program) if program else ((), "")
 
 
-def _which(name: str, path: str) -> str:
-    for folder in path.split(os.pathsep):
-        candidate = os.path.join(folder or ".", name)
-        if os.access(candidate, os.X_OK) and os.path.isfile(candidate):
-            return candidate
+def _which(name: str, cwd: str, path: str) -> str:
+    """The file that a shell would start; empty where shells differ, or have defaults of their own."""
+    for folder in path.split(os.pathsep) if path and "%" not in path else ():
+        candidate = os.path.join(folder, name)
+        if os.path.lexists(os.path.join(cwd, candidate)):
+            return candidate if _is_executable(os.path.join(cwd, candidate)) else ""
     return ""
 
 
-def _is_program(path: str) -> bool:
-    """Whether the kernel can start it: a shell would also run a text file without a `#!` line."""
+def _is_executable(path: str) -> bool:
+    return os.access(path, os.X_OK) and os.path.isfile(path)
+
+
+def _text_for_shell(argv: tuple[str, ...], cwd: str, path: str) -> tuple[str, ...]:
+    """execvp(3) runs a text without a `#!` line with the shell; the kernel alone refuses it."""
+    program = os.path.join(cwd, argv[0] if "/" in argv[0] else _which(argv[0], cwd, path))
     try:
-        with open(path, "rb") as file:
-            return file.read(4).startswith((b"#!", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"))
+        with open(program, "rb") as file:
+            start = file.read(256)
     except OSError:
-        return False
+        return argv
+    is_text = bool(start) and b"\0" not in start and not start.startswith(b"#!")
+    return ("/bin/sh", program, *argv[1:]) if is_text and _is_executable(program) else argv
 
 
 def _environment(given: HookInput, base: dict[str, str]) -> tuple[dict[str, str], list[str]]:
-    env = {name: value for name, value in base.items() if name != INPUT_FILE}
+    env = {name: value for name, value in base.items() if name != INPUT_FILE and name not in given.absent}
     left_out = []
     for name, value in given.env.items():
+        value = _encodable(value)  # noqa: PLW2901  # nobody wants the other one
         if _fits(name, value):
             env[name] = value
         else:
@@ -244,11 +229,16 @@ def _environment(given: HookInput, base: dict[str, str]) -> tuple[dict[str, str]
 
 
 def _fits(name: str, value: str) -> bool:
+    return len(name) + len(os.fsencode(value)) + 2 <= VARIABLE_LIMIT and "\0" not in value
+
+
+def _encodable(value: str) -> str:
+    """With U+FFFD for lone surrogates, which cannot stand in an environment."""
     try:
-        size = len(name) + len(os.fsencode(value)) + 2
-    except UnicodeEncodeError:  # a lone surrogate cannot stand in an environment
-        return False
-    return size <= VARIABLE_LIMIT and "\0" not in value
+        os.fsencode(value)
+    except UnicodeEncodeError:
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value
 
 
 def _input_file(stdin: bytes) -> str:
