@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from fairlead import engine
+from fairlead import driving, engine
 from fairlead._record import Record
 from fairlead.dialects import HOOK_HALVES, Places
 from fairlead.errors import UsageError
@@ -167,11 +167,11 @@ class Hooks:
 
     async def fire(self, event: Event, *, deadline: float | None = None) -> Decision:
         """What the hooks say to this event. `deadline` is on the monotonic clock."""
-        return self._settled(event, await engine.drive(self._judge(event, deadline)))
+        return self._settled(event, await driving.drive(self._judge(event, deadline)))
 
     def fire_sync(self, event: Event, *, deadline: float | None = None) -> Decision:
         """The same without an event loop of the caller's."""
-        return self._settled(event, engine.drive_blocking(self._judge(event, deadline)))
+        return self._settled(event, driving.drive_blocking(self._judge(event, deadline)))
 
     def session(self, session_id: str, cwd: str = "") -> Session:
         """For tools that fire events themselves: fills in whose they are."""

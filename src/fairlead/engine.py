@@ -1,23 +1,21 @@
 """Event in, decision out.
 
-`judge` is written once, as a generator: it yields the work of hooks that may run side by side and is
-sent what came of it. `drive` runs it with asyncio, `drive_blocking` without: with poll(2) as long as
-all work is processes, so that the cold path needs no event loop.
+`judge` is written once, as a generator: it yields the work of hooks that may run side by side, and goes on
+when that is done. Who does it, with asyncio or without, is the business of `driving`.
 """
 
 from __future__ import annotations
 
 import os
-import time
 
 from fairlead import dialects
 from fairlead.hooks import HookFailed, Report
 from fairlead.verdicts import NONE, Decision, Verdict, deny, merge
-from fairlead.work import Call, Run
+from fairlead.work import Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Generator, Sequence
     from typing import Any
 
     from fairlead.dialects import HookHalf
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
     Judging = Generator[Batch, None, "Decision"]
     Row = Generator[Batch, None, Verdict]
 
-CANCEL_GRACE = 0.2
-"""Seconds that a function has to tidy up when its time is over."""
 UNTRUSTED = "comes from a project that is not trusted"
 REWRITABLE = frozenset({"PreToolUse", "PermissionRequest"})
 
@@ -232,249 +228,3 @@ def _notes(reports: list[Report]) -> tuple[str, ...]:
         names = ", ".join(f"{hook.name} ({hook.origin.file})" for hook in untrusted)
         notes.append(f"not run, because this project is not trusted: {names}")
     return tuple(notes)
-
-
-async def drive(judging: Judging) -> Decision:
-    """Run the work on the current event loop."""
-    try:
-        batch = next(judging)
-        while True:
-            if len(batch) == 1:
-                await _do(batch[0])
-            else:
-                await _do_all(batch)
-            batch = judging.send(None)
-    except StopIteration as done:
-        return done.value  # type: ignore[no-any-return]
-    finally:
-        judging.close()
-
-
-async def _do_all(batch: Batch) -> None:
-    import asyncio
-
-    tasks = [asyncio.ensure_future(_do(report)) for report in batch]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-
-
-async def _do(report: Report) -> None:
-    work = report.work
-    started = time.perf_counter()
-    try:
-        if isinstance(work, Call):
-            unlimited = work.timeout is None and not work.in_thread
-            value = work.function(*work.arguments) if unlimited else _limited(work)
-            report.outcome = await value if hasattr(value, "__await__") else value
-        elif isinstance(work, Run):
-            from fairlead.process import run
-
-            report.outcome = await run(work)
-    except BaseException as error:  # a hook may raise anything; _conclude decides what it means
-        if isinstance(work, Call) and work.cancellation is not None:
-            work.cancellation.set()
-        if not isinstance(error, (Exception, SystemExit)) and not _is_its_own(error):
-            raise
-        report.outcome = _as_exception(error)
-    report.ms = (time.perf_counter() - started) * 1000
-
-
-def _is_its_own(error: BaseException) -> bool:
-    """A cancellation that comes out of a hook, while nobody has cancelled the event."""
-    import asyncio
-
-    task = asyncio.current_task()
-    return isinstance(error, asyncio.CancelledError) and task is not None and not task.cancelling()
-
-
-def _limited(call: Call) -> Any:
-    if call.in_thread:
-        return _in_thread(call)
-    assert call.timeout is not None  # noqa: S101  # for mypy
-    return _within(call.timeout, call.function(*call.arguments))
-
-
-async def _within(seconds: float, coroutine: Any) -> Any:
-    """Most hooks are done after their first step, and need no timer."""
-    try:
-        waits_for = coroutine.send(None)
-    except StopIteration as done:
-        return done.value
-    import asyncio
-
-    async with asyncio.timeout(seconds):
-        return await _Rest(coroutine, waits_for)
-
-
-class _Rest:
-    """What is left of a coroutine that has taken its first step. One that will not be cancelled is left behind."""
-
-    __slots__ = ("_coroutine", "_insists", "_waits_for")
-
-    def __init__(self, coroutine: Any, waits_for: Any) -> None:
-        self._coroutine = coroutine
-        self._waits_for = waits_for
-        self._insists: Any = None
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        try:
-            while True:
-                try:
-                    value = yield self._waits_for
-                except BaseException as error:  # noqa: BLE001  # a cancellation, too, is the coroutine's to handle
-                    self._waits_for = self._thrown(error)
-                else:
-                    self._waits_for = self._coroutine.send(value)
-        except StopIteration as done:
-            return done.value
-        finally:
-            if self._insists is not None:
-                self._insists.cancel()
-
-    def _thrown(self, error: BaseException) -> Any:
-        import asyncio
-
-        task = asyncio.current_task()
-        if task is None or not isinstance(error, asyncio.CancelledError):
-            return self._coroutine.throw(error)
-        if self._insists is not None:
-            task.uncancel()  # the one below; the first still stands
-            _close(self._coroutine)
-            raise error
-        waits_for = self._coroutine.throw(error)
-        self._insists = asyncio.get_running_loop().call_later(CANCEL_GRACE, task.cancel)
-        return waits_for
-
-
-def _close(coroutine: Any) -> None:
-    try:
-        coroutine.close()
-    except RuntimeError:  # it ignores that too
-        pass
-
-
-async def _in_thread(call: Call) -> Any:
-    import asyncio
-    import contextvars
-    import threading
-
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[Any] = loop.create_future()
-
-    def settle(setter: Callable[[Any], None], value: Any) -> None:
-        if not done.done():
-            setter(value)
-
-    def work() -> None:
-        try:
-            value = call.function(*call.arguments)
-        except BaseException as error:  # noqa: BLE001  # handed over to the loop
-            _tell(loop, settle, done.set_exception, _as_exception(error))
-        else:
-            _tell(loop, settle, done.set_result, value)
-
-    # A daemon thread: a function that never returns must not keep the process alive.
-    threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True).start()
-    async with asyncio.timeout(call.timeout):
-        value = await done
-        return await value if hasattr(value, "__await__") else value
-
-
-def _tell(loop: Any, *arguments: Any) -> None:
-    try:
-        loop.call_soon_threadsafe(*arguments)
-    except RuntimeError:  # the loop is gone: nobody waits any more
-        pass
-
-
-def _as_exception(error: BaseException) -> Exception:
-    if isinstance(error, Exception) and not isinstance(error, StopIteration):  # which no future can hold
-        return error
-    return HookFailed(f"{type(error).__name__}: {error}")
-
-
-def drive_blocking(judging: Judging) -> Decision:
-    """Run the work without an event loop, unless a hook in this process needs one."""
-    try:
-        batch = next(judging)
-        while True:
-            calls = [report for report in batch if not isinstance(report.work, Run)]
-            if not calls:
-                _run_all(batch)
-            elif len(calls) == len(batch) and _limit(calls) is None and not _in_loop():
-                _with_loop(calls)
-            else:
-                _beside(calls, batch)
-            batch = judging.send(None)
-    except StopIteration as done:
-        return done.value  # type: ignore[no-any-return]
-
-
-def _run_all(batch: Batch) -> None:
-    from fairlead.process import Child, wait_for_any
-
-    started = time.perf_counter()
-    children: list[tuple[Child, Report]] = []
-    try:
-        for report in batch:
-            if isinstance(report.work, Run):
-                children.append((Child(report.work), report))  # noqa: PERF401  # kept if the next one fails
-        while children:
-            waiting = [pair for pair in children if pair[0].result is None]
-            for child, report in children:
-                if child.result is not None:
-                    report.outcome = child.result
-                    report.ms = (time.perf_counter() - started) * 1000
-            children = waiting
-            if children:
-                wait_for_any(child for child, _ in children)
-    finally:
-        for child, _ in children:
-            child.cancel()
-
-
-def _with_loop(batch: Batch) -> None:
-    import asyncio
-
-    asyncio.run(_do_all(batch))
-
-
-def _beside(calls: Batch, batch: Batch) -> None:
-    """Functions in a thread of their own: one that blocks its loop cannot hold the decision back."""
-    import contextvars
-    import threading
-
-    limit = _limit(calls)
-    thread = threading.Thread(target=contextvars.copy_context().run, args=(_with_loop, calls), daemon=True)
-    thread.start()
-    _run_all(batch)
-    thread.join(None if limit is None else limit + CANCEL_GRACE + 0.05)
-    if thread.is_alive():
-        for report in calls:
-            _give_up(report)
-
-
-def _limit(calls: Batch) -> float | None:
-    """The longest time that one of them may take; None where one may take for ever."""
-    limits = [report.work.timeout for report in calls if isinstance(report.work, Call)]
-    return None if None in limits else max(filter(None, limits), default=0.0)
-
-
-def _give_up(report: Report) -> None:
-    if report.ms == 0.0:
-        report.outcome = TimeoutError()
-    if isinstance(report.work, Call) and report.work.cancellation is not None:
-        report.work.cancellation.set()
-
-
-def _in_loop() -> bool:
-    import asyncio
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

@@ -24,11 +24,12 @@ LEVELS: list[tuple[str, ...]] = [
     ("cli", "__main__", "demo", "server", "integrations"),
     ("__init__", "compat", "answering", "explaining"),
     ("api",),
-    ("engine", "layers"),
+    ("engine", "driving", "layers"),
     ("handlers", "dialects"),
     ("guard",),
     (
         "process",
+        "calls",
         "hooks",
         "documents",
         "degrade",

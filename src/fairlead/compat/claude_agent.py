@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
-from fairlead import engine
+from fairlead import driving, engine
 from fairlead.api import said, tool_matcher
 from fairlead.dialects import claude_agent
 from fairlead.errors import UsageError
@@ -258,7 +258,7 @@ class HookManager:
             raise UsageError(f"{event.name} was to be fired with the input of {given.event_type().name}")
         setting = _setting(given, context)
         fired = given.data if given.data.cwd else given.data.but(cwd=setting.project)
-        decision = await engine.drive(engine.judge(engine.plan(self._hooks, fired), fired, setting))
+        decision = await driving.drive(engine.judge(engine.plan(self._hooks, fired), fired, setting))
         return HookOutput(**claude_agent.write_result(fired, decision))
 
 
