@@ -177,9 +177,7 @@ def _is_expanded(program: str) -> bool:
 
 
 _WORDS_BEFORE = frozenset({"{", "}", "!", "if", "then", "else", "elif", "do", "while", "until", "time", "coproc"})
-_WRAPPERS = frozenset(
-    "builtin command doas env exec find nice nohup setsid stdbuf sudo timeout xargs".split()
-)
+_WRAPPERS = frozenset("builtin command doas env exec find nice nohup setsid stdbuf sudo timeout xargs".split())
 _INTERPRETERS = frozenset({"sh", "bash", "dash", "ksh", "zsh"})
 _MOST_WORDS = 200
 
@@ -225,6 +223,20 @@ _MOST_READINGS = 500
 """Commands inside commands; `sudo eval sudo eval …` would otherwise be read in exponentially many ways."""
 
 
+def _joined(text: str) -> str:
+    """Without the line ends that a backslash takes away; one that is itself escaped takes nothing."""
+    kept, start, place = [], 0, text.find("\\\n")
+    while place >= 0:
+        run = place
+        while run > start and text[run - 1] == "\\":
+            run -= 1
+        if (place - run) % 2 == 0:
+            kept.append(text[start:place])
+            start = place + 2
+        place = text.find("\\\n", place + 2)
+    return "".join((*kept, text[start:]))
+
+
 class _Reading:
     """Takes a command line apart: every command in it, also inside `$(…)`, backticks and brackets."""
 
@@ -244,7 +256,7 @@ class _Reading:
         self._start = 0
 
     def read(self, text: str) -> None:
-        self._text = text.replace("\\\n", "")
+        self._text = _joined(text)
         self._until("")
 
     def _until(self, closing: str) -> None:

@@ -9,6 +9,8 @@ from fairlead.work import Call, Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fairlead.engine import Batch, Judging
     from fairlead.hooks import Report
     from fairlead.process import Child
@@ -16,15 +18,16 @@ if TYPE_CHECKING:
 
 
 async def drive(judging: Judging) -> Decision:
-    """Run the work on the current event loop."""
+    """Do the work on the current event loop."""
     try:
         batch = next(judging)
         while True:
             if len(batch) == 1:
-                await _do(batch[0])
+                for report in batch:
+                    await _do(report)
             else:
                 await _do_all(batch)
-            batch = judging.send(None)
+            batch = next(judging)
     except StopIteration as done:
         return done.value  # type: ignore[no-any-return]
     finally:
@@ -32,9 +35,26 @@ async def drive(judging: Judging) -> Decision:
 
 
 async def _do_all(batch: Batch) -> None:
+    from fairlead.process import watch_all
+
+    race = _Race(batch)
+    if not race.calls:
+        await watch_all(race.children, race.done)
+        return
     import asyncio
 
-    tasks = [asyncio.ensure_future(_do(report)) for report in batch]
+    calls = asyncio.ensure_future(_do_calls(race.calls))
+    try:
+        await watch_all(race.children, race.done)
+        await calls
+    finally:
+        calls.cancel()
+
+
+async def _do_calls(calls: list[Report]) -> None:
+    import asyncio
+
+    tasks = [asyncio.ensure_future(_do(report)) for report in calls]
     try:
         await asyncio.gather(*tasks)
     finally:
@@ -57,68 +77,86 @@ async def _do(report: Report) -> None:
     report.ms = (time.perf_counter() - started) * 1000
 
 
-def drive_blocking(judging: Judging) -> Decision:
-    """Run the work without an event loop, unless a hook in this process needs one."""
-    try:
-        batch = next(judging)
-        while True:
-            calls = [report for report in batch if not isinstance(report.work, Run)]
-            if not calls:
-                _run_all(batch)
-            elif len(calls) == len(batch) and _limit(calls) is None and not _in_loop():
-                _with_loop(calls)
+class _Race:
+    """A batch under way: its processes are started, its calls are still to be made."""
+
+    def __init__(self, batch: Batch) -> None:
+        from fairlead.process import start_all
+
+        self.calls: list[Report] = []
+        self._runners: list[Report] = []
+        self._started = time.perf_counter()
+        self.children = start_all(self._runs(batch))
+        self._reports = dict(zip(self.children, self._runners, strict=True))
+
+    def _runs(self, batch: Batch) -> Iterator[Run]:
+        for report in batch:
+            if isinstance(report.work, Run):
+                self._runners.append(report)
+                yield report.work
             else:
-                _beside(calls, batch)
-            batch = judging.send(None)
+                self.calls.append(report)
+
+    def done(self, child: Child) -> None:
+        report = self._reports[child]
+        report.outcome = child.result
+        report.ms = (time.perf_counter() - self._started) * 1000
+
+
+def drive_blocking(judging: Judging) -> Decision:
+    """Do the work without an event loop, unless a hook in this process needs one."""
+    try:
+        while True:
+            race = _Race(next(judging))
+            if not race.calls:
+                _wait(race)
+            elif not race.children and _limit(race.calls) is None and not _in_loop():
+                _with_loop(race.calls)
+            else:
+                _beside(race)
     except StopIteration as done:
         return done.value  # type: ignore[no-any-return]
 
 
-def _run_all(batch: Batch) -> None:
-    from fairlead.process import Child, wait_for_any
+def _wait(race: _Race) -> None:
+    from fairlead.process import wait_for_any
 
-    started = time.perf_counter()
-    children: list[tuple[Child, Report]] = []
+    waiting = race.children
     try:
-        for report in batch:
-            if isinstance(report.work, Run):
-                children.append((Child(report.work), report))  # noqa: PERF401  # kept if the next one fails
-        while children:
-            waiting = [pair for pair in children if pair[0].result is None]
-            for child, report in children:
+        while waiting:
+            for child in waiting:
                 if child.result is not None:
-                    report.outcome = child.result
-                    report.ms = (time.perf_counter() - started) * 1000
-            children = waiting
-            if children:
-                wait_for_any(child for child, _ in children)
+                    race.done(child)
+            waiting = [child for child in waiting if child.result is None]
+            if waiting:
+                wait_for_any(waiting)
     finally:
-        for child, _ in children:
+        for child in waiting:
             child.cancel()
 
 
-def _with_loop(batch: Batch) -> None:
+def _with_loop(calls: list[Report]) -> None:
     import asyncio
 
-    asyncio.run(_do_all(batch))
+    asyncio.run(_do_calls(calls))
 
 
-def _beside(calls: Batch, batch: Batch) -> None:
+def _beside(race: _Race) -> None:
     """Functions in a thread of their own: one that blocks its loop cannot hold the decision back."""
     import contextvars
     import threading
 
-    limit = _limit(calls)
-    thread = threading.Thread(target=contextvars.copy_context().run, args=(_with_loop, calls), daemon=True)
+    limit = _limit(race.calls)
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(_with_loop, race.calls), daemon=True)
     thread.start()
-    _run_all(batch)
+    _wait(race)
     thread.join(None if limit is None else limit + CANCEL_GRACE + 0.05)
     if thread.is_alive():
-        for report in calls:
+        for report in race.calls:
             _give_up(report)
 
 
-def _limit(calls: Batch) -> float | None:
+def _limit(calls: list[Report]) -> float | None:
     """The longest time that one of them may take; None where one may take for ever."""
     limits = [report.work.timeout for report in calls if isinstance(report.work, Call)]
     return None if None in limits else max(filter(None, limits), default=0.0)

@@ -15,19 +15,37 @@ from fairlead.work import Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
     from typing import Any
 
     from fairlead.dialects import HookHalf
     from fairlead.events import Event
     from fairlead.hooks import Hook, Setting
 
-    Batch = Sequence[Report]
-    Judging = Generator[Batch, None, "Decision"]
-    Row = Generator[Batch, None, Verdict]
+    Judging = Generator["Batch", None, Decision]
+    Row = Generator["Batch", None, Verdict]
 
 UNTRUSTED = "comes from a project that is not trusted"
 REWRITABLE = frozenset({"PreToolUse", "PermissionRequest"})
+
+
+class Batch:
+    """Hooks that run side by side. Each is made ready when it is asked for: the first run while others are prepared."""
+
+    __slots__ = ("reports", "setting")
+
+    def __init__(self, reports: Sequence[Report], setting: Setting) -> None:
+        self.reports = reports
+        self.setting = setting
+
+    def __len__(self) -> int:
+        return len(self.reports)
+
+    def __iter__(self) -> Iterator[Report]:
+        for report in self.reports:
+            _make_ready(report, self.setting)
+            if report.work is not None:
+                yield report
 
 
 class Group:
@@ -108,15 +126,15 @@ def _side_by_side(
     rows = {g.dialect: _row(g, event, setting, own) for g, own in zip(groups, lists, strict=True)}
     said: dict[str, Verdict] = dict.fromkeys(rows, NONE)
     while rows:
-        work: list[Report] = []
+        together: list[Report] = []
         for dialect, row in list(rows.items()):
             try:
-                work += row.send(None)
+                together += next(row).reports
             except StopIteration as done:
                 said[dialect] = done.value
                 del rows[dialect]
-        if work:
-            yield work
+        if together:
+            yield Batch(together, setting)
     for own in lists:
         reports += own
     return said
@@ -134,16 +152,15 @@ def _row(group: Group, event: Event, setting: Setting, reports: list[Report]) ->
 def _attempt(group: Group, event: Event, setting: Setting, reports: list[Report]) -> Row:
     half, verdicts, ended = group.half, [], ""
     for hooks in group.batches:
-        batch = [_prepare(hook, event, setting, ended) for hook in hooks]
+        batch = [Report(hook, event, why=ended) for hook in hooks]
         reports += batch
-        todo = [report for report in batch if report.work is not None]
         try:
-            if todo:
-                yield todo
+            if not ended:
+                yield Batch(batch, setting)
             for report in batch:
                 _settle(half, report, setting)
         finally:
-            _release(todo)  # not before the verdicts: they ask whether the hook has read its file
+            _release(batch)  # not before the verdicts: they ask whether the hook has read its file
         for report in batch:
             verdict = report.verdict
             if verdict is None or verdict is NONE:
@@ -155,15 +172,14 @@ def _attempt(group: Group, event: Event, setting: Setting, reports: list[Report]
     return half.merge(event, verdicts)
 
 
-def _prepare(hook: Hook, event: Event, setting: Setting, ended: str) -> Report:
-    report = Report(hook, event)
+def _make_ready(report: Report, setting: Setting) -> None:
+    hook, event = report.hook, report.event
     try:
-        report.why = ended or (hook.condition(event) if hook.condition is not None else "")
+        report.why = hook.condition(event) if hook.condition is not None else ""
         if not report.why:
             report.work = hook.handler.start(hook, event, setting)
     except Exception as error:  # noqa: BLE001  # also what a stranger's module does on import
         report.outcome = error
-    return report
 
 
 def _settle(half: HookHalf, report: Report, setting: Setting) -> None:
@@ -174,7 +190,7 @@ def _settle(half: HookHalf, report: Report, setting: Setting) -> None:
         half.log(report, setting)
 
 
-def _release(batch: Batch) -> None:
+def _release(batch: Sequence[Report]) -> None:
     for report in batch:
         work = report.work
         if work.__class__ is Run and work.input_file:

@@ -1,4 +1,4 @@
-"""Connects a process to the running asyncio loop. Not imported where there is none."""
+"""Connects processes to the running asyncio loop. Not imported where there is none."""
 
 from __future__ import annotations
 
@@ -8,70 +8,78 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from fairlead.process import Child
 
 
 class Watch:
-    def __init__(self, child: Child) -> None:
-        self._child = child
+    """Waits for children that run side by side; tells of each when it is done."""
+
+    def __init__(self, children: Sequence[Child], tell: Callable[[Child], None]) -> None:
         self._loop = asyncio.get_running_loop()
         self._done = self._loop.create_future()
-        self._readers: set[int] = set()
-        self._writers: set[int] = set()
+        self._running = list(children)
+        self._tell = tell
+        self._watched: dict[Child, dict[int, int]] = {child: {} for child in children}
         self._timer: asyncio.TimerHandle | None = None
         self._timer_for: float | None = None
 
     async def wait(self) -> None:
+        """A cancelled caller ends them all."""
         try:
-            self._update()
+            for child in list(self._running):
+                self._follow(child)
+            self._settle()
             await self._done
         finally:
-            self._unwatch(set())
-            self._child.cancel()
+            for child in list(self._running):
+                self._forget(child, list(self._watched[child]))
+                child.cancel()
             if self._timer is not None:
                 self._timer.cancel()
 
-    def _on_ready(self, fd: int) -> None:
-        before = set(self._child.wants)
-        self._child.ready(fd)
-        self._unwatch(before & set(self._child.wants))
-        self._update()
+    def _on_ready(self, child: Child, fd: int) -> None:
+        child.ready(fd)
+        self._follow(child)
+        self._settle()
 
     def _on_time(self) -> None:
         self._timer_for = None
-        self._unwatch(set())
-        self._child.tick()
-        self._update()
+        for child in list(self._running):
+            child.tick()
+            self._follow(child)
+        self._settle()
 
-    def _update(self) -> None:
-        if self._child.result is not None:
-            self._unwatch(set())
-            if not self._done.done():
-                self._done.set_result(None)
-            return
-        for fd, events in self._child.wants.items():
-            if events == select.POLLIN and fd not in self._readers:
-                self._loop.add_reader(fd, self._on_ready, fd)
-                self._readers.add(fd)
-            elif events == select.POLLOUT and fd not in self._writers:
-                self._loop.add_writer(fd, self._on_ready, fd)
-                self._writers.add(fd)
-        self._arm()
+    def _follow(self, child: Child) -> None:
+        """Watch what it wants now, and nothing else of it."""
+        watched = self._watched[child]
+        self._forget(child, [fd for fd in watched if fd not in child.wants])
+        for fd, events in child.wants.items():
+            if fd not in watched:
+                add = self._loop.add_reader if events == select.POLLIN else self._loop.add_writer
+                add(fd, self._on_ready, child, fd)
+                watched[fd] = events
+        if child.result is not None:
+            self._running.remove(child)
+            self._tell(child)
 
-    def _arm(self) -> None:
-        if self._child.wake_at == self._timer_for:
+    def _forget(self, child: Child, fds: list[int]) -> None:
+        for fd in fds:
+            events = self._watched[child].pop(fd)
+            remove = self._loop.remove_reader if events == select.POLLIN else self._loop.remove_writer
+            remove(fd)
+
+    def _settle(self) -> None:
+        if not self._running and not self._done.done():
+            self._done.set_result(None)
+        moments = [child.wake_at for child in self._running if child.wake_at is not None]
+        soonest = min(moments, default=None)
+        if soonest == self._timer_for:
             return
         if self._timer is not None:
             self._timer.cancel()
-        self._timer_for = self._child.wake_at
-        if self._timer_for is not None:
-            delay = max(0.0, self._timer_for - time.monotonic()) + 0.001
+        self._timer_for = soonest
+        if soonest is not None:
+            delay = max(0.0, soonest - time.monotonic()) + 0.001
             self._timer = self._loop.call_later(delay, self._on_time)
-
-    def _unwatch(self, keep: set[int]) -> None:
-        for fd in self._readers - keep:
-            self._loop.remove_reader(fd)
-        for fd in self._writers - keep:
-            self._loop.remove_writer(fd)
-        self._readers &= keep
-        self._writers &= keep

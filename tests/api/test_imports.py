@@ -29,6 +29,7 @@ LEVELS: list[tuple[str, ...]] = [
     ("guard",),
     (
         "process",
+        "spawning",
         "calls",
         "hooks",
         "documents",

@@ -205,9 +205,7 @@ async def test_a_cancelled_event_leaves_nothing(token: Token) -> None:
 async def test_an_event_that_is_cancelled_while_its_hook_is_timing_out_leaves_nothing(token: Token) -> None:
     script = f"trap 'echo term >&2' TERM; setsid {token.sleep} & while :; do {token.sleep}; done"
     child = process.Child(a_run(script, timeout=0.3))
-    from fairlead.watching import Watch
-
-    task = asyncio.create_task(Watch(child).wait())
+    task = asyncio.create_task(process.watch_all([child]))
     assert await asyncio.to_thread(lambda: until(lambda: child._timed_out))
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

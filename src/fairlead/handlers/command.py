@@ -12,6 +12,7 @@ from fairlead.work import Result, Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import ClassVar
 
     from fairlead.dialects import HookInput
@@ -50,7 +51,7 @@ class Command(Record):
 
     def start(self, hook: Hook, event: Event, setting: Setting) -> Run:
         given = dialects.hook_half(hook.origin.dialect).hook_input(hook, event, setting)
-        env, left_out = _environment(given, {**setting.environ, **self.env})
+        env, left_out = _environment(given, setting.environ, self.env)
         input_file = ""
         if left_out:
             input_file = env[INPUT_FILE] = _input_file(given.stdin)
@@ -215,8 +216,13 @@ def _text_for_shell(argv: tuple[str, ...], cwd: str, path: str) -> tuple[str, ..
     return ("/bin/sh", program, *argv[1:]) if is_text and _is_executable(program) else argv
 
 
-def _environment(given: HookInput, base: dict[str, str]) -> tuple[dict[str, str], list[str]]:
-    env = {name: value for name, value in base.items() if name != INPUT_FILE and name not in given.absent}
+def _environment(
+    given: HookInput, inherited: Mapping[str, str], own: Mapping[str, str]
+) -> tuple[dict[str, str], list[str]]:
+    """What the hook gets, and the variables that do not fit."""
+    env = {**inherited, **own}
+    for name in (INPUT_FILE, *given.absent):
+        env.pop(name, None)
     left_out = []
     for name, value in given.env.items():
         value = _encodable(value)  # noqa: PLW2901  # nobody wants the other one
@@ -229,11 +235,14 @@ def _environment(given: HookInput, base: dict[str, str]) -> tuple[dict[str, str]
 
 
 def _fits(name: str, value: str) -> bool:
-    return len(name) + len(os.fsencode(value)) + 2 <= VARIABLE_LIMIT and "\0" not in value
+    size = len(value) if value.isascii() else len(os.fsencode(value))
+    return len(name) + size + 2 <= VARIABLE_LIMIT and "\0" not in value
 
 
 def _encodable(value: str) -> str:
     """With U+FFFD for lone surrogates, which cannot stand in an environment."""
+    if value.isascii():
+        return value
     try:
         os.fsencode(value)
     except UnicodeEncodeError:
