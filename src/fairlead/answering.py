@@ -11,7 +11,8 @@ from fairlead.api import Hooks
 from fairlead.degrade import degrade
 from fairlead.errors import FairleadError
 from fairlead.events import PreToolUse
-from fairlead.stops import StopFiles
+from fairlead.hooks import Hook, Origin
+from fairlead.stops import STOPS, StopFiles
 from fairlead.verdicts import Decision, unique_lines
 
 TYPE_CHECKING = False
@@ -31,9 +32,13 @@ class Request(Record):
     event_name: str = ""
     project: str = ""
     trust_project: bool = False
+    guard: bool = False
+    """With every pack of the guard, whatever is configured."""
     active: tuple[str, ...] = ()
     environ: Mapping[str, str]
     managed: str = "/etc"
+    started: float | None = None
+    """When the agent began to wait, on the monotonic clock."""
 
 
 class Answer(Record):
@@ -54,7 +59,7 @@ def as_hook(request: Request) -> Answer:
     try:
         event = half.read_event(request.raw, request.event_name, request.environ)
         hooks = _load(request, event, own=False)
-        decision = _decide(half, hooks, event, deadline=deadline_for(half, event))
+        decision = _decide(half, hooks, event, deadline=deadline_for(half, event, request.started))
     except FairleadError as error:
         return Answer(reply=half.write_failure(request.event_name, _sentence(error)))
     return Answer(reply=half.write_reply(event, decision), notes=decision.notes)
@@ -89,11 +94,19 @@ def _load(request: Request, event: Event, *, own: bool, reads: tuple[str, ...] =
         active=request.active,
         trust_project=request.trust_project,
     )
-    if not dialects.agent_half(request.agent).CAPS_STOPS:
-        hooks.stops = StopFiles(request.environ)
-    else:
-        hooks.stops = None
+    if request.guard:
+        hooks.register(_whole_guard())
+    half = dialects.agent_half(request.agent)
+    keeps_going = "deny" in half.CAN.get(event.name, half.CAN["*"]) and not half.CAPS_STOPS
+    hooks.stops = StopFiles(request.environ) if keeps_going or event.name not in STOPS else None
     return hooks
+
+
+def _whole_guard() -> Hook:
+    from fairlead.handlers.guard import EVENTS, PACKS, Guarded
+
+    origin = Origin(dialect="fairlead", layer="code")
+    return Hook(name="guard", events=EVENTS, handler=Guarded(PACKS), origin=origin, on_error="deny")
 
 
 def _decide(half: AgentHalf, hooks: Hooks, event: Event, deadline: float | None) -> Decision:
@@ -110,10 +123,10 @@ def told(half: AgentHalf, hooks: Hooks, event: Event, decision: Decision) -> Dec
     return degrade(event, decision, half.CAN, half.NAME)
 
 
-def deadline_for(half: AgentHalf, event: Event) -> float:
+def deadline_for(half: AgentHalf, event: Event, started: float | None = None) -> float:
     """Below the agent's own, so that "deny" can still be said in time."""
     patience = half.DEADLINES.get(event.name, half.DEADLINES["*"])
-    return time.monotonic() + max(patience * 0.9 - 0.25, patience * 0.5)
+    return (started or time.monotonic()) + max(patience * 0.9 - 0.25, patience * 0.5)
 
 
 def _sentence(error: FairleadError) -> str:

@@ -28,17 +28,22 @@ async def perform(call: Call) -> Any:
     except BaseException as error:
         if call.cancellation is not None:
             call.cancellation.set()
-        if not isinstance(error, (Exception, SystemExit)) and not _is_its_own(error):
+        if _is_for_us(error):
             raise
         raise as_exception(error) from None
 
 
-def _is_its_own(error: BaseException) -> bool:
-    """A cancellation that comes out of a hook, while nobody has cancelled the event."""
+def _is_for_us(error: BaseException) -> bool:
+    """Whether somebody wants the event to end; anything else is the hook's own way to fail."""
     import asyncio
+    import threading
 
-    task = asyncio.current_task()
-    return isinstance(error, asyncio.CancelledError) and task is not None and not task.cancelling()
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is None or bool(task.cancelling())
+    if isinstance(error, KeyboardInterrupt):
+        return threading.current_thread() is threading.main_thread()
+    return isinstance(error, GeneratorExit)
 
 
 def _limited(call: Call) -> Any:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_CACHE_LIMIT = 300
+
+
 def read_text(path: str) -> str | None:
     """The text of a file; None where there is none. Raises ConfigError for what cannot be read."""
     try:
@@ -47,18 +50,53 @@ class BadDocument(ConfigError):  # noqa: N818  # the family's name says that it 
 
 
 def parse_json(text: str) -> Any:
+    """Keys that stand there twice cost nothing: see `repeated_keys`."""
     import json
 
     try:
         return wire.decode(text)
     except InputError as error:
         try:
-            json.loads(text)
+            return json.loads(text, object_pairs_hook=_all_of, parse_constant=float)
         except json.JSONDecodeError as place:
             raise BadDocument(f"not JSON: {place.msg}", place.lineno, place.colno, _json_hint(text)) from None
         except (ValueError, RecursionError):
-            pass
-        raise BadDocument(str(error), 1, 1) from None
+            raise BadDocument(str(error), 1, 1) from None
+
+
+def _all_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of two lists or objects under one key, both; of anything else the last, as every reader takes it."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        before = found.get(key)
+        if isinstance(before, list) and isinstance(value, list):
+            found[key] = before + value
+        elif isinstance(before, dict) and isinstance(value, dict):
+            found[key] = _all_of([*before.items(), *value.items()])
+        else:
+            found[key] = value
+    return found
+
+
+def repeated_keys(text: str) -> list[tuple[str, int, int]]:
+    """Each key that stands in one object twice, with the line and column of its second place."""
+    try:
+        wire.decode(text)
+    except InputError:
+        return _second_places(text)
+    return []
+
+
+def _second_places(text: str) -> list[tuple[str, int, int]]:
+    from fairlead.locate import json_keys
+
+    seen: set[tuple[str | int, ...]] = set()
+    found = []
+    for path, line, column in json_keys(text):
+        if path in seen:
+            found.append((str(path[-1]), line, column))
+        seen.add(path)
+    return found
 
 
 def _json_hint(text: str) -> str:
@@ -80,6 +118,8 @@ def parse_toml(text: str, environ: Mapping[str, str]) -> dict[str, Any]:
         raise BadDocument(f"not TOML: {str(error).partition(' (at ')[0]}", line, column) from None
     except RecursionError:
         raise BadDocument("not usable TOML: nested too deeply", 1, 1) from None
+    except ValueError as error:  # such as a number with thousands of digits
+        raise BadDocument(f"not usable TOML: {str(error).partition(';')[0]}", 1, 1) from None
     _remember(text, data, environ)
     return data
 
@@ -106,6 +146,8 @@ def parse_front_matter(text: str) -> dict[str, Any]:
         raise BadDocument(f"front matter is not YAML: {getattr(error, 'problem', error)}", line, column) from None
     except RecursionError:
         raise BadDocument("front matter is nested too deeply", 1, 1) from None
+    except ValueError as error:  # such as a day that no month has
+        raise BadDocument(f"front matter is not usable YAML: {error}", 1, 1) from None
     return data if isinstance(data, dict) else {}
 
 
@@ -128,7 +170,7 @@ def _cached(text: str, environ: Mapping[str, str]) -> dict[str, Any] | None:
     if not path:
         return None
     try:
-        with open(path, "rb") as file:
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
             about = os.fstat(file.fileno())
             if about.st_uid != os.getuid() or about.st_mode & 0o022:
                 return None
@@ -145,14 +187,28 @@ def _remember(text: str, data: dict[str, Any], environ: Mapping[str, str]) -> No
     draft = f"{path}.{os.getpid()}"
     try:
         entry = wire.encode({"text": text, "data": data})
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        if wire.decode(entry)["data"] != data:  # an infinity or a date is not the same in JSON
+            return
+        _make_room(os.path.dirname(path))
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(entry)
         os.replace(draft, path)
-    except (
-        OSError,
-        TypeError,
-        ValueError,
-    ):  # a date in the file, a full or read-only disk: parse again next time
+    except (OSError, InputError, TypeError, ValueError):  # such as a full or read-only disk: parse again next time
+        _discard(draft)
+
+
+def _make_room(folder: str) -> None:
+    """Each edit leaves an entry behind; beyond some hundred, all are dropped."""
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    names = os.listdir(folder)
+    if len(names) > _CACHE_LIMIT:
+        for name in names:
+            _discard(os.path.join(folder, name))
+
+
+def _discard(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
         pass

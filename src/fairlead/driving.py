@@ -116,6 +116,8 @@ def drive_blocking(judging: Judging) -> Decision:
                 _beside(race)
     except StopIteration as done:
         return done.value  # type: ignore[no-any-return]
+    finally:
+        judging.close()
 
 
 def _wait(race: _Race) -> None:
@@ -148,7 +150,12 @@ def _beside(race: _Race) -> None:
 
     limit = _limit(race.calls)
     thread = threading.Thread(target=contextvars.copy_context().run, args=(_with_loop, race.calls), daemon=True)
-    thread.start()
+    try:
+        thread.start()
+    except BaseException:
+        for child in race.children:
+            child.cancel()
+        raise
     _wait(race)
     thread.join(None if limit is None else limit + CANCEL_GRACE + 0.05)
     if thread.is_alive():

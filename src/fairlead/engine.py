@@ -100,7 +100,8 @@ def _why_not(hook: Hook, event: Event) -> tuple[str, bool]:
 def in_order(hooks: Sequence[Hook]) -> list[Hook]:
     """Hooks of each dialect together, in the order of their groups; Fairlead's own by priority."""
     order = {name: index for index, name in enumerate(dialects.HOOK_HALVES)}
-    return sorted(hooks, key=lambda h: (order[h.origin.dialect], -h.priority if h.origin.dialect == "fairlead" else 0))
+    first = (False, 0)
+    return sorted(hooks, key=lambda h: (order[h.origin.dialect], h.place if h.origin.dialect == "fairlead" else first))
 
 
 def judge(plan: Plan, event: Event, setting: Setting) -> Judging:
@@ -194,7 +195,10 @@ def _release(batch: Sequence[Report]) -> None:
     for report in batch:
         work = report.work
         if work.__class__ is Run and work.input_file:
-            os.unlink(work.input_file)
+            try:
+                os.unlink(work.input_file)
+            except OSError:  # the hook has taken it away
+                pass
 
 
 def _conclude(half: HookHalf, report: Report) -> Verdict:
@@ -205,7 +209,8 @@ def _conclude(half: HookHalf, report: Report) -> Verdict:
     except HookFailed as error:
         return _failed(half, report, str(error))
     except TimeoutError:
-        return _failed(half, report, f"timed out after {report.hook.timeout or 0:g} s")
+        limit = getattr(report.work, "timeout", None)
+        return _failed(half, report, "timed out" if limit is None else f"timed out after {limit:g} s")
     except Exception as error:  # noqa: BLE001  # a hook may raise anything
         return _failed(half, report, f"{type(error).__name__}: {error}")
 

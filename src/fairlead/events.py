@@ -59,6 +59,7 @@ class Event(Record):
         name = name or payload.get("hook_event_name") or ""
         if not isinstance(name, str) or not name:
             raise InputError("the event has no hook_event_name", hint="name it with --event")
+        name = canonical_name(name)
         return event_class(name).read(name, payload)
 
     @classmethod
@@ -453,6 +454,14 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "list": (list,),
     "Any": (object,),
 }
+
+
+_FOLDED = {name.lower(): name for name in EVENTS}
+
+
+def canonical_name(name: str) -> str:
+    """`preToolUse` and `pre_tool_use` are PreToolUse: a slip in the spelling must not pass a guard by."""
+    return name if name in EVENTS else _FOLDED.get(name.lower().replace("_", ""), name)
 
 
 def event_class(name: str) -> type[Event]:

@@ -162,14 +162,14 @@ def _cannot_answer(hook: Hook, setting: Setting) -> Iterator[tuple[Path, str, st
         except HookFailed as failed:
             yield ("script",), str(failed), _until_then(hook, None)
     elif isinstance(handler, Named):
-        yield from _missing_module(hook, handler.target, handler.root)
+        yield from _missing_module(hook, handler.target, handler.roots)
     elif isinstance(handler, Command):
         yield from _missing_program(hook, handler, setting)
 
 
-def _missing_module(hook: Hook, target: str, root: str) -> Iterator[tuple[Path, str, str]]:
+def _missing_module(hook: Hook, target: str, roots: tuple[str, ...]) -> Iterator[tuple[Path, str, str]]:
     package = target.replace(":", ".").partition(".")[0]
-    if not _is_importable(package, root):
+    if not any(_is_importable(package, root) for root in roots or ("",)):
         hint = f"install it beside Fairlead, or set PYTHONPATH; {_until_then(hook, None)}"
         yield ("python" if hook.origin.dialect == "fairlead" else "function",), f"no Python module {package!r}", hint
 
@@ -283,9 +283,9 @@ def _find(program: str, folder: str, path: str) -> str | None:
 
 
 def _is_shells_own(word: str) -> bool:
-    from fairlead.handlers.command import _SHELL_WORDS
+    from fairlead.handlers.command import SHELL_WORDS
 
-    return "/" not in word and (word in _SHELL_WORDS or not word.replace("-", "").replace("_", "").isalnum())
+    return "/" not in word and (word in SHELL_WORDS or not word.replace("-", "").replace("_", "").isalnum())
 
 
 def _is_script_of(program: str, word: str) -> bool:

@@ -105,6 +105,11 @@ class Hook(Record):
             return True
         return self.matcher(event.matcher_value)
 
+    @property
+    def place(self) -> tuple[bool, int]:
+        """Higher priorities first; those who judge come last, since they must see what everybody has rewritten."""
+        return self.handler.kind in ("guard", "approval"), -self.priority
+
     def identity(self) -> tuple[object, ...]:
         return (self.origin.dialect, *self.handler.identity(), self.timeout)
 
@@ -184,6 +189,9 @@ class HookFailed(Exception):  # noqa: N818  # it is a fact about a hook, not an 
     """A hook did not give a verdict; its failure direction decides what that means."""
 
 
+NOT_RUN = HookFailed("it was not run to its end")
+
+
 class Report:
     """What became of one hook in one event."""
 
@@ -195,7 +203,7 @@ class Report:
         self.matched = matched
         self.why = why
         self.work: Run | Call | None = None
-        self.outcome: Any = None
+        self.outcome: Any = NOT_RUN
         self.verdict: Verdict | None = None
         self.error = ""
         self.ms = 0.0

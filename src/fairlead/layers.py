@@ -128,7 +128,9 @@ def _has_named_maps(source: Source) -> bool:
 def _read(name: str, source: Source, places: Places) -> tuple[Source, Reading]:
     try:
         text = documents.read_text(source.path)
-        return source, dialects.hook_half(name).read(source, text, places) if text is not None else Reading()
+        if text is None:
+            return source, Reading()
+        return source, _with_repeated(dialects.hook_half(name).read(source, text, places), source, text)
     except documents.BadDocument as error:
         problem = Problem(file=source.path, line=error.line, column=error.column, message=str(error), hint=error.hint)
     except ConfigError as error:
@@ -136,8 +138,21 @@ def _read(name: str, source: Source, places: Places) -> tuple[Source, Reading]:
     return source, Reading(problems=(problem,))
 
 
+def _with_repeated(reading: Reading, source: Source, text: str) -> Reading:
+    if not source.path.endswith(".json"):
+        return reading
+    problems = [
+        Problem(file=source.path, line=line, column=column, message=f"the key {key!r} is there twice", hint=_TWICE)
+        for key, line, column in documents.repeated_keys(text)
+    ]
+    return reading.but(problems=(*reading.problems, *problems)) if problems else reading
+
+
+_TWICE = "of two lists or objects both count here, of anything else the last; other readers may differ"
+
+
 def _judged(reading: Reading, source: Source, trust_project: bool) -> Reading:
-    """Without trust a project's hooks do not run, and its settings change nothing."""
+    """Without trust a project's hooks do not run, and its settings change nothing beyond how its own files are read."""
     if source.owner != "project" or trust_project:
         return reading
     return reading.but(hooks=tuple(hook.but(trusted=False) for hook in reading.hooks), settings={})

@@ -74,6 +74,14 @@ def _places(text: str, *, toml: bool) -> dict[tuple[str | int, ...], int]:
     return places
 
 
+def json_keys(text: str) -> Iterator[tuple[tuple[str | int, ...], int, int]]:
+    """Every key of every object, in order: the path that leads to it, its line and its column."""
+    for offset, path in _json_paths(text):
+        if isinstance(path[-1], str):
+            line = text.count("\n", 0, offset) + 1
+            yield tuple(path), line, offset - text.rfind("\n", 0, offset)
+
+
 def _json_paths(text: str) -> Iterator[tuple[int, Sequence[str | int]]]:
     """Every key and every list element, with the path that leads to it."""
     stack: list[str | int] = []

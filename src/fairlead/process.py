@@ -1,8 +1,8 @@
 """Start, feed, limit and end a hook's process.
 
 A `Child` is a state machine without a loop of its own: it says which file descriptors and which
-moment it waits for, and is told when they come. `run` drives one with asyncio, `wait_for_any` drives
-many with poll(2), so that the cold path needs no event loop.
+moment it waits for, and is told when they come. `watch_all` drives them with asyncio, `wait_for_any` with
+poll(2), so that the cold path needs no event loop.
 
 What is promised, whatever the program does:
 - stdin, stdout and stderr move at once, under one deadline; an unread stdin is not an error;
@@ -95,6 +95,7 @@ class Child:
         except BaseException as error:
             self._abandon()
             if not isinstance(error, Exception):
+                self._sweep()
                 raise
             self.result = Result(error=_why_not_started(run, error))
 
@@ -122,10 +123,19 @@ class Child:
         """What was started must not run on without anybody who watches it."""
         if self._pid:
             _signal_group(self._pid, SIGKILL)
-            os.waitpid(self._pid, 0)
+            try:
+                os.waitpid(self._pid, 0)
+            except ChildProcessError:  # this process ignores SIGCHLD
+                pass
         self._pipes.close_all()
         if self._exit_fd >= 0:
             os.close(self._exit_fd)
+
+    def _sweep(self) -> None:
+        """For a signal that struck between its start and our hearing of it: only its mark finds it then."""
+        from fairlead.leftovers import kill_all
+
+        kill_all(self._born, self._mark, [], {})
 
     def ready(self, fd: int) -> None:
         """One of the descriptors in `wants` can be used."""
@@ -162,7 +172,8 @@ class Child:
     def cancel(self) -> None:
         """End it now; does not wait."""
         if self.result is None:
-            self._listen()
+            if not self._listening:
+                self._listen()
             self._cancelled = True
             self._kill()
             self._finish()

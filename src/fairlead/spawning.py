@@ -47,7 +47,10 @@ def _fork_exec(argv: Sequence[str], program: str, cwd: str, env: Mapping[str, st
     finally:
         os.close(reading)
     if report:
-        os.waitpid(pid, 0)
+        try:
+            os.waitpid(pid, 0)
+        except ChildProcessError:  # this process ignores SIGCHLD
+            pass
         raise _error(report, program, cwd)
     return pid
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from fairlead.verdicts import unique_lines
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +40,12 @@ class Stops:
         self.reset(key)
         note = f"kept going {self.cap} times in a row without a tool call: allowed to stop now ({decision.reason})"
         return decision.but(
-            decision="none", said="", user_message=note, notes=(*decision.notes, note), context="", feedback=""
+            decision="none",
+            said="",
+            user_message=unique_lines((decision.user_message, note)),
+            notes=(*decision.notes, note),
+            context="",
+            feedback="",
         )
 
     def add(self, key: str) -> int:
@@ -57,26 +64,38 @@ class StopFiles(Stops):
         base = environ.get("XDG_STATE_HOME", "")
         if not os.path.isabs(base):
             base = os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".local", "state")
-        self._folder = os.path.join(base, "fairlead", "stops")
+        temporary = os.path.join(environ.get("TMPDIR") or "/tmp", f"fairlead-{os.getuid()}")  # noqa: S108  # 0700, ours
+        self._folders = (os.path.join(base, "fairlead", "stops"), temporary)
 
     def add(self, key: str) -> int:
         """One byte for each time: appending is safe with two processes at once."""
-        try:
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
-            descriptor = os.open(self._path(key), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
-            with os.fdopen(descriptor, "ab") as file:
-                file.write(b".")
-                return os.fstat(descriptor).st_size + 1
-        except OSError:
-            return self.cap + 1  # what cannot be counted must not go on for ever
+        for folder in self._folders:
+            try:
+                return _add_byte(folder, _file_name(key))
+            except OSError:
+                continue
+        return self.cap + 1  # what cannot be counted must not go on for ever
 
     def reset(self, key: str) -> None:
-        try:
-            os.unlink(self._path(key))
-        except OSError:
-            pass
+        for folder in self._folders:
+            try:
+                os.unlink(os.path.join(folder, _file_name(key)))
+            except OSError:
+                pass
 
-    def _path(self, key: str) -> str:
-        import zlib
 
-        return os.path.join(self._folder, f"{zlib.crc32(key.encode('utf-8', 'surrogatepass')):08x}")
+def _add_byte(folder: str, name: str) -> int:
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    about = os.lstat(folder)
+    if about.st_uid != os.getuid() or about.st_mode & 0o022:
+        raise PermissionError(folder)
+    descriptor = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "ab") as file:
+        file.write(b".")
+        return os.fstat(descriptor).st_size + 1
+
+
+def _file_name(key: str) -> str:
+    import zlib
+
+    return f"{zlib.crc32(key.encode('utf-8', 'surrogatepass')):08x}"

@@ -40,16 +40,26 @@ class Watch:
                 self._timer.cancel()
 
     def _on_ready(self, child: Child, fd: int) -> None:
-        child.ready(fd)
-        self._follow(child)
-        self._settle()
+        try:
+            child.ready(fd)
+            self._follow(child)
+            self._settle()
+        except Exception as error:  # noqa: BLE001  # the loop would swallow it, and the caller wait for ever
+            self._give_up(error)
 
     def _on_time(self) -> None:
         self._timer_for = None
-        for child in list(self._running):
-            child.tick()
-            self._follow(child)
-        self._settle()
+        try:
+            for child in list(self._running):
+                child.tick()
+                self._follow(child)
+            self._settle()
+        except Exception as error:  # noqa: BLE001  # the same
+            self._give_up(error)
+
+    def _give_up(self, error: Exception) -> None:
+        if not self._done.done():
+            self._done.set_exception(error)
 
     def _follow(self, child: Child) -> None:
         """Watch what it wants now, and nothing else of it."""

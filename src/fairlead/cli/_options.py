@@ -17,6 +17,7 @@ class Options:
         self.event = ""
         self.project = ""
         self.trust_project = False
+        self.guard = False
         self.active: list[str] = []
         self.help = False
 
@@ -30,6 +31,8 @@ def parse(words: list[str]) -> Options:
             options.help = True
         elif name == "--trust-project":
             options.trust_project = True
+        elif name == "--guard":
+            options.guard = True
         elif name == "--json":
             pass  # the answer is JSON already
         elif name in ("--agent", "--event", "--project", "--with"):

@@ -1,4 +1,4 @@
-"""fairlead fire --agent NAME [--event NAME] [--project DIR] [--trust-project] [--with NAME]…
+"""fairlead fire --agent NAME [--event NAME] [--project DIR] [--trust-project] [--guard] [--with NAME]…
 
 Be an agent's hook engine: one event on stdin in its dialect, all hooks that are configured for it
 run, one JSON answer on stdout.
@@ -22,6 +22,7 @@ _HELP = (
   --event NAME      for payloads that do not name their event
   --project DIR     default: the event's cwd, or the working directory
   --trust-project   run the project's hooks too: you vouch for them
+  --guard           judge every tool call with all packs of the guard, without any configuration
   --with NAME       a skill or subagent whose hooks are on
 """
 )
@@ -38,14 +39,22 @@ def main(words: list[str]) -> int:
         return 0
     from fairlead import wire
     from fairlead.cli._signals import end_hooks_with_us
+    from fairlead.cli._stdout import take_stdout, write
 
     end_hooks_with_us()
-    out, sys.stdout = sys.stdout, sys.stderr  # what a hook in this process prints is not our answer
+    try:
+        out = take_stdout()
+    except OSError:
+        return _undelivered()
     result = _answer(options)
     for note in result.notes:
-        print(f"fairlead: {note}", file=sys.stderr)
-    print(wire.encode_text(result.answer), file=out, flush=True)  # nobody else would: it is not sys.stdout now
-    return 0
+        write(2, f"fairlead: {note}\n".encode("utf-8", "replace"))
+    return 0 if write(out, wire.encode(result.answer) + b"\n") else _undelivered()
+
+
+def _undelivered() -> int:
+    print("fairlead fire: the answer could not be written to stdout", file=sys.stderr)
+    return 74
 
 
 def _answer(options: Options) -> Result:
@@ -58,6 +67,7 @@ def _answer(options: Options) -> Result:
             event_name=options.event,
             project=options.project,
             trust_project=options.trust_project,
+            guard=options.guard,
             active=tuple(options.active),
             environ=os.environ,
         )

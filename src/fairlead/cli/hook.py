@@ -1,4 +1,4 @@
-"""fairlead hook --agent NAME [--event NAME] [--project DIR] [--trust-project] [--with NAME]…
+"""fairlead hook --agent NAME [--event NAME] [--project DIR] [--trust-project] [--guard] [--with NAME]…
 
 Be one hook of an agent: its event on stdin, its reply on stdout, with the exit code that it expects.
 Runs Fairlead's own hooks and those written for other systems, not those that the agent runs itself.
@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from fairlead.cli._options import Options, UsageMistake, parse
+from fairlead.cli._stdin import read_event
+from fairlead.cli._stdout import take_stdout, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fairlead.dialects import Reply
+
+REFUSED = 2
+"""What most agents take for a refusal: a mistake in their settings, or of ours, must not switch a guard off."""
 
 _HELP = (
     (__doc__ or "")
@@ -22,6 +28,7 @@ _HELP = (
   --event NAME      for payloads that do not name their event
   --project DIR     default: the event's cwd
   --trust-project   run the project's hooks too: you vouch for them
+  --guard           judge every tool call with all packs of the guard, without any configuration
   --with NAME       a skill or subagent whose hooks are on
 """
 )
@@ -32,55 +39,46 @@ def main(words: list[str]) -> int:
         options = parse(words)
     except UsageMistake as mistake:
         print(f"fairlead hook: {mistake}", file=sys.stderr)
-        return 64
+        return REFUSED
     if options.help:
         print(_HELP, end="")
         return 0
-    from fairlead.cli._signals import end_hooks_with_us
+    started = time.monotonic()
+    try:
+        out = take_stdout()
+        reply = _answer(options, started)
+    except Exception as error:  # noqa: BLE001  # an agent takes a traceback for "go on": refuse instead
+        write(2, f"fairlead: internal error: {type(error).__name__}: {error}\n".encode("utf-8", "replace"))
+        os._exit(REFUSED)
+    write(2, reply.stderr.encode("utf-8", "replace"))
+    delivered = write(out, reply.stdout)
+    # Taking the interpreter down would cost 2 ms, and nothing is left to do.
+    os._exit(reply.exit_code if delivered else reply.exit_code or REFUSED)
 
-    out = _take_stdout()
-    end_hooks_with_us()
-    reply = _answer(options)
-    _write(out, reply.stdout)
-    _write(2, reply.stderr.encode("utf-8", "replace"))
-    os._exit(reply.exit_code)  # taking the interpreter down costs 2 ms, and nothing is left to do
 
-
-def _answer(options: Options) -> Reply:
+def _answer(options: Options, started: float) -> Reply:
     from fairlead import dialects
     from fairlead.answering import Request, as_hook
+    from fairlead.cli._signals import end_hooks_with_us
 
+    end_hooks_with_us()
     half = dialects.agent_half(options.agent)
     try:
-        raw = b"" if half.INPUT_VARIABLE and half.INPUT_VARIABLE in os.environ else sys.stdin.buffer.read()
+        in_variable = half.INPUT_VARIABLE and half.INPUT_VARIABLE in os.environ
         request = Request(
             agent=options.agent,
-            raw=raw,
+            raw=b"" if in_variable or sys.stdin is None else read_event(half.DEADLINES["*"] / 2),
             event_name=options.event,
             project=options.project,
             trust_project=options.trust_project,
+            guard=options.guard,
             active=tuple(options.active),
             environ=os.environ,
+            started=started,
         )
         answer = as_hook(request)
-    except Exception as error:  # noqa: BLE001  # an agent takes a traceback for "go on": refuse instead
+    except Exception as error:  # noqa: BLE001  # the same, in the agent's own words
         return half.write_failure(options.event, f"internal error: {type(error).__name__}: {error}")
     for note in answer.notes:
-        _write(2, f"fairlead: {note}\n".encode("utf-8", "replace"))
+        write(2, f"fairlead: {note}\n".encode("utf-8", "replace"))
     return answer.reply
-
-
-def _take_stdout() -> int:
-    """Keep stdout for the reply: what a hook in this process prints goes to stderr."""
-    out = os.dup(1)
-    os.dup2(2, 1)
-    return out
-
-
-def _write(out: int, data: bytes) -> None:
-    view = memoryview(data)
-    try:
-        while view:
-            view = view[os.write(out, view) :]
-    except OSError:  # the agent has gone
-        pass

@@ -2,7 +2,7 @@
 
 A dialect is a module. Its hook half runs hooks that were written for that system; its agent half
 speaks with that system when it calls us. `HookHalf` and `AgentHalf` say which names a module has to
-define. Modules are imported when they are needed, by `get`.
+define. Modules are imported when they are needed, by `hook_half` and `agent_half`.
 """
 
 from __future__ import annotations

@@ -164,7 +164,8 @@ def _handler(reader: Reader, entry: dict[str, Any], path: Path, places: Places) 
         return None
     if "function" in entry:
         target = reader.text_field(entry, "function", path)
-        return Named(target=target) if target else None
+        roots = (os.path.dirname(reader.source.path), places.project)
+        return Named(target=target, roots=roots) if target else None
     if "script" not in entry:
         reader.problem(path, "a python handler needs `script` or `function`")
         return None

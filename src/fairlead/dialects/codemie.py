@@ -196,7 +196,7 @@ def read_value(_hook: Hook, event: Event, value: object) -> Verdict:
         "suppress_output": value.get("suppressOutput") is True,
     }
     kept: dict[str, Any] = {key: item for key, item in fields.items() if item}
-    if word in ("allow", "approve"):
+    if word == "allow":
         # Its word for "nothing against it", and no more: elsewhere an allow would skip the agent's own question.
         return Verdict(said=word, **kept)
     return Verdict.of(word, **kept)

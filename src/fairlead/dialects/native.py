@@ -52,7 +52,8 @@ _KEYS = frozenset(
     (*_HANDLERS, *_FOR_COMMANDS, "on", "tool", "matcher", "name", "priority", "timeout", "on_error", "enabled", "if",
      "parallel", "reads")
 )  # fmt: skip
-_TOP = frozenset({"hook", "files", "guard", "$schema"})
+_TOP = frozenset({"hook", "files", "guard", "auto_allow", "rule", "$schema"})
+_GUARD_KEYS = frozenset({"guard", "auto_allow", "rule"})
 _WORDS = ("allow", "approve", "ask", "defer", "deny", "block")
 _VERDICT_KEYS = frozenset({"hookSpecificOutput", "decision", "continue", "systemMessage"})
 _TEXT_IS_CONTEXT = frozenset({"SessionStart", "UserPromptSubmit", "UserPromptExpansion", "PostModelSwitch"})
@@ -76,7 +77,9 @@ def read(source: Source, text: str, places: Places) -> Reading:
     reader = Reader(source, text)
     _check_keys(reader, data, _TOP, ())
     for index, (entry, path) in enumerate(_entries(reader, data.get("hook", []))):
-        _read_hook(reader, entry, path, index, places)
+        _read_hook(reader, entry, path, index, places, data)
+    if _GUARD_KEYS & data.keys():
+        _read_guard(reader, data)
     return reader.reading(files=_read_files(reader, data.get("files", {})))
 
 
@@ -101,10 +104,20 @@ def _read_files(reader: Reader, value: Any) -> dict[str, str]:
     return files
 
 
-def _read_hook(reader: Reader, entry: dict[str, Any], path: Path, index: int, places: Places) -> None:
+def _read_guard(reader: Reader, data: dict[str, Any]) -> None:
+    from fairlead.dialects._native_guard import read_guard
+
+    hook = read_guard(reader, data)
+    if hook is not None:
+        reader.hooks.append(hook)
+
+
+def _read_hook(
+    reader: Reader, entry: dict[str, Any], path: Path, index: int, places: Places, data: dict[str, Any]
+) -> None:
     _check_keys(reader, entry, _KEYS, path)
     events = _events(reader, entry, path)
-    handler = _handler(reader, entry, path, places)
+    handler = _handler(reader, entry, path, places, data)
     if not events or handler is None:
         return
     key = "matcher" if "matcher" in entry else "tool"
@@ -186,7 +199,7 @@ def _event(reader: Reader, name: str, path: Path) -> str:
     return name
 
 
-def _handler(reader: Reader, entry: dict[str, Any], path: Path, places: Places) -> Handler | None:
+def _handler(reader: Reader, entry: dict[str, Any], path: Path, places: Places, data: dict[str, Any]) -> Handler | None:
     kinds = [key for key in _HANDLERS if key in entry]
     if len(kinds) != 1:
         said = f"has {' and '.join(kinds)}" if kinds else "says nothing to do"
@@ -195,6 +208,10 @@ def _handler(reader: Reader, entry: dict[str, Any], path: Path, places: Places) 
     for key in _FOR_COMMANDS:
         if key in entry and kinds != ["run"]:
             reader.problem((*path, key), f"{key} belongs to run, not to {kinds[0]}")
+    if kinds == ["guard"]:
+        from fairlead.dialects._native_guard import guarded
+
+        return guarded(reader, entry, (*path, "guard"), data)
     build: Callable[[Reader, dict[str, Any], Path, Places], Handler | None]
     build = {"run": _command, "python": _python}.get(kinds[0], _missing)
     return build(reader, entry, path, places)
@@ -253,7 +270,7 @@ def _python(reader: Reader, entry: dict[str, Any], path: Path, places: Places) -
         return Script(script=target, roots=(folder, places.project))
     module, colon, function = target.partition(":")
     if colon and all(part.isidentifier() for part in (*module.split("."), function)):
-        return Named(target=target, root=folder)
+        return Named(target=target, roots=(folder,))
     hint = 'write "package.module:function", or the path of a script that ends in .py'
     reader.problem((*path, "python"), f"{target!r} is neither a function nor a script", hint)
     return None
@@ -311,7 +328,7 @@ def _on_error(reader: Reader, value: object, path: Path) -> str:
 
 
 def arrange(hooks: Sequence[Hook], _readings: Sequence[tuple[Source, Reading]] = ()) -> list[Hook]:
-    return sorted(hooks, key=lambda hook: -hook.priority)
+    return sorted(hooks, key=lambda hook: hook.place)
 
 
 def batches(event: Event, hooks: Sequence[Hook]) -> list[list[Hook]]:

@@ -7,7 +7,7 @@ import os
 from fairlead import dialects
 from fairlead._record import Record
 from fairlead.hooks import HookFailed
-from fairlead.verdicts import Verdict, deny
+from fairlead.verdicts import NONE, Verdict, block
 from fairlead.work import Result, Run
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ PIPE_SIZE = 65_536
 """What a pipe takes without a reader: beyond it, fed stdin was read by somebody."""
 
 _SIMPLE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+,- ")
-_SHELL_WORDS = frozenset(
+SHELL_WORDS = frozenset(
     """
     . : [ alias bg bind break builtin caller case cd chdir command compgen complete compopt continue coproc declare
     dirs disown do done echo elif else enable esac eval exec exit export false fc fg fi for function getopts hash help
@@ -125,16 +125,27 @@ def _conclude(hook: Hook, event: Event, work: Run, outcome: Result) -> Verdict:
         raise HookFailed(outcome.error)
     if outcome.cancelled:
         raise HookFailed("cancelled")
-    if outcome.timed_out:
-        raise HookFailed(f"timed out after {_seconds(hook.timeout)}")
-    if outcome.signal:
-        raise HookFailed(f"killed by signal {outcome.signal}")
+    if outcome.timed_out or outcome.signal:
+        return _refusal(hook, event, work, outcome)
     verdict = dialects.hook_half(hook.origin.dialect).read_verdict(hook, event, outcome)
     if verdict.decision in ("none", "allow") and _must_answer(hook, event) and _is_half_a_verdict(outcome):
         raise HookFailed("its output begins like a verdict and cannot be read")
     if work.left_out and event.blockable and verdict.decision in ("none", "allow"):
-        return verdict if _has_seen(hook, work, outcome) else deny(_unseen(hook, work))
+        return verdict if _has_seen(hook, work, outcome) else block(_unseen(hook, work))
     return verdict
+
+
+def _refusal(hook: Hook, event: Event, work: Run, outcome: Result) -> Verdict:
+    """What it has refused stays refused, also when it did not end by itself; nothing else counts then."""
+    try:
+        verdict = dialects.hook_half(hook.origin.dialect).read_verdict(hook, event, outcome.but(exit_code=0))
+    except HookFailed:
+        verdict = NONE
+    if verdict.denies:
+        return verdict
+    if outcome.timed_out:
+        raise HookFailed("timed out" if work.timeout is None else f"timed out after {work.timeout:g} s")
+    raise HookFailed(f"killed by signal {outcome.signal}")
 
 
 def _must_answer(hook: Hook, event: Event) -> bool:
@@ -172,10 +183,6 @@ def _unseen(hook: Hook, work: Run) -> str:
     )
 
 
-def _seconds(timeout: float | None) -> str:
-    return "our own deadline" if timeout is None else f"{timeout:g} s"
-
-
 def _existing(*folders: str) -> str:
     return next((folder for folder in folders if folder and os.path.isdir(folder)), "/")
 
@@ -185,7 +192,7 @@ def _words_without_shell(command: str, cwd: str, path: str) -> tuple[tuple[str, 
     if not _SIMPLE.issuperset(command):
         return (), ""
     words = tuple(command.split())
-    if not words or words[0] in _SHELL_WORDS:
+    if not words or words[0] in SHELL_WORDS:
         return (), ""
     program = words[0] if "/" in words[0] else _which(words[0], cwd, path)
     return (words, program) if program else ((), "")

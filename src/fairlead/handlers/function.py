@@ -66,8 +66,8 @@ class Named(Record):
 
     target: str
     """`package.module:function` or `package.module.function`"""
-    root: str = ""
-    """A directory whose modules can be imported too, after everybody else's."""
+    roots: tuple[str, ...] = ()
+    """Directories whose modules can be imported too, after everybody else's."""
 
     kind: ClassVar[str] = "python"
 
@@ -86,7 +86,8 @@ class Named(Record):
 
     def load(self) -> Callable[..., Any]:
         module, _, name = self.target.replace(":", ".").rpartition(".")
-        _make_importable(self.root)
+        for root in self.roots:
+            _make_importable(root)
         try:
             function = getattr(__import__(module, fromlist=[name]), name)
         except (Exception, SystemExit) as error:  # noqa: BLE001  # importing runs a stranger's code

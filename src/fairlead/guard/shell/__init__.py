@@ -1,0 +1,1 @@
+"""Reading shell text: grammar, words, and an abstract run of the result."""
