@@ -32,6 +32,8 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "quotes": lambda size: "echo " + "'a b' " * (size // 6),
     "paths": lambda size: "cat " + "src/a.py " * (size // 9),
     "here-document": lambda size: "cat > notes.md <<'E'\n" + "a line of text\n" * (size // 15) + "E\n",
+    "globs": lambda size: "cat " + "src/*.e?v* " * (size // 11),
+    "python strings": lambda size: "python3 - <<'E'\n" + "x = open('a/b.txt', 'w')\n" * (size // 24) + "E\n",
     "substitutions": lambda size: "echo " + "$(pwd) " * (size // 7),
 }
 HOSTILE = {

@@ -74,9 +74,7 @@ def place(tmp_path: Path) -> Home:
 def fairlead(place: Home) -> Callable[..., Ran]:
     """Run the real program: fairlead("fire", "--agent", "amcp", stdin={…})."""
 
-    def run(
-        *words: str, stdin: bytes | str | Mapping[str, Any] = b"", env: Mapping[str, str] | None = None
-    ) -> Ran:
+    def run(*words: str, stdin: bytes | str | Mapping[str, Any] = b"", env: Mapping[str, str] | None = None) -> Ran:
         raw = stdin if isinstance(stdin, bytes) else (stdin if isinstance(stdin, str) else json.dumps(stdin)).encode()
         return Ran(
             subprocess.run(

@@ -64,13 +64,15 @@ _KNOWN_FILES = (
 ).split()
 
 
+_KNOWN_PARTS = [known.split("/") for known in _KNOWN_FILES]
+
+
 def _glob_hits(plain: str) -> bool:
     """Say whether a name with wildcards can be one of the files that everybody knows."""
     parts = plain.split("/")
-    for known in _KNOWN_FILES:
-        wanted = known.split("/")
+    for wanted in _KNOWN_PARTS:
         given = parts[-len(wanted) :]
-        if len(given) == len(wanted) and all(map(_can_be, given, wanted)):
+        if _can_be(given[-1], wanted[-1]) and len(given) == len(wanted) and all(map(_can_be, given, wanted)):
             return True
     return False
 
