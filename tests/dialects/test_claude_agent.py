@@ -631,3 +631,19 @@ def test_a_file_that_cannot_be_used_is_reported(
     path: str, text: str, problem: str, problems: Callable[..., list[str]]
 ) -> None:
     assert problems("claude-agent", path, text)[0].startswith(problem)
+
+
+@pytest.mark.parametrize(("switch", "runs"), [(False, False), (True, True), (None, True)])
+def test_a_plugin_that_is_switched_off_does_not_run(place: Home, switch: bool | None, runs: bool) -> None:
+    place.write(".claude/plugins/q/hooks/hooks.json", {"PreToolUse": ["echo no; exit 1"]})
+    place.write("~/.claude/settings.json", {} if switch is None else {"enabledPlugins": {"q@market": switch}})
+    hooks = Hooks.load(
+        place.project,
+        home=place.home,
+        environ=place.environ,
+        managed=str(place.root),
+        agent="claude-agent",
+        dialects=["claude-agent"],
+        trust_project=True,
+    )
+    assert hooks.fire_sync(PreToolUse(tool_name="Bash", tool_input={})).denies is runs

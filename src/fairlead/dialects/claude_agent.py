@@ -72,7 +72,8 @@ def read(source: Source, text: str, places: Places) -> Reading:
     if reader.expect(hooks, dict, path, "hooks must be an object"):
         for name, value in hooks.items():
             _read_event(reader, name, value, (*path, name), scope)
-    return reader.reading()
+    plugins = data.get("enabledPlugins")
+    return reader.reading(**{NAME: plugins if isinstance(plugins, dict) else {}})
 
 
 def _read_event(reader: Reader, name: str, value: object, path: Path, scope: Any) -> None:
@@ -154,8 +155,9 @@ def _read_hook(
 _NEARNESS = {"user": 0, "plugin": 0, "project": 1, "local": 2}
 
 
-def arrange(hooks: Sequence[Hook], _readings: Sequence[tuple[Source, Reading]]) -> list[Hook]:
+def arrange(hooks: Sequence[Hook], readings: Sequence[tuple[Source, Reading]]) -> list[Hook]:
     """Levels add; a name on the same event is replaced by the nearer level, if that is trusted."""
+    hooks = _without_plugins_that_are_off(hooks, readings)
     nearest: dict[tuple[tuple[str, ...], str], int] = {}
     for hook in hooks:
         if hook.trusted and hook.origin.layer in _NEARNESS:
@@ -169,6 +171,19 @@ def arrange(hooks: Sequence[Hook], _readings: Sequence[tuple[Source, Reading]]) 
         or _NEARNESS.get(hook.origin.layer, 9) >= nearest.get((hook.events, hook.name), 0)
     ]
     return sorted(kept, key=lambda hook: -hook.priority)
+
+
+def _without_plugins_that_are_off(hooks: Sequence[Hook], readings: Sequence[tuple[Source, Reading]]) -> list[Hook]:
+    switches: dict[str, bool] = {}
+    for _, reading in readings:
+        for name, on in reading.settings.get(NAME, {}).items():
+            switches[name.partition("@")[0]] = on is not False
+    return [
+        hook.but(enabled=False)
+        if hook.origin.layer == "plugin" and not switches.get(hook.name.partition(":")[0], True)
+        else hook
+        for hook in hooks
+    ]
 
 
 def _is_numbered(hook: Hook) -> bool:

@@ -64,15 +64,18 @@ _KNOWN_FILES = (
 ).split()
 
 
-_KNOWN_PARTS = [known.split("/") for known in _KNOWN_FILES]
+_KNOWN_PARTS = [(known.split("/"), frozenset(known.rpartition("/")[2])) for known in _KNOWN_FILES]
 
 
 def _glob_hits(plain: str) -> bool:
     """Say whether a name with wildcards can be one of the files that everybody knows."""
     parts = plain.split("/")
-    for wanted in _KNOWN_PARTS:
+    letters = set(parts[-1]) - {STAR, ANY}
+    for wanted, known_letters in _KNOWN_PARTS:
+        if not letters <= known_letters:
+            continue
         given = parts[-len(wanted) :]
-        if _can_be(given[-1], wanted[-1]) and len(given) == len(wanted) and all(map(_can_be, given, wanted)):
+        if len(given) == len(wanted) and all(map(_can_be, given, wanted)):
             return True
     return False
 
