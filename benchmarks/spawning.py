@@ -69,8 +69,9 @@ def _python(name: str) -> Path:
 
 
 def _write_hooks(home: Path, count: int) -> None:
-    """The same program as often as asked for; an argument keeps the hooks from being identical."""
-    commands = ["/bin/true", *(f"/bin/true {number}" for number in range(1, count))]
+    """The same program as often as asked for. Two arguments keep the hooks from being identical; with a single
+    one, GNU true would load its locale, and be another program than the floor's."""
+    commands = [f"/bin/true {number} {number}" for number in range(count)]
     handlers = [{"type": "command", "command": command} for command in commands]
     claude = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": handlers}]}}
     amcp = "".join(

@@ -62,7 +62,7 @@ def encode(value: object) -> bytes:
 
 def encode_text(value: object) -> str:
     """NaN and infinities become null, as JavaScript writes them: a hook must be able to read the rest."""
-    encode_value = _encoder()
+    encode_value = _ENCODER[0] if _ENCODER else _encoder()
     try:
         return "".join(encode_value(value, 0))
     except ValueError:
@@ -136,6 +136,10 @@ def _scanner() -> Callable[[str, int], tuple[Any, int]]:
     return scanner
 
 
+_ENCODER: list[Callable[[object, int], tuple[str, ...]]] = []
+"""Made when it is first needed: making one costs as much as writing a small event."""
+
+
 def _encoder() -> Callable[[object, int], tuple[str, ...]]:
     try:
         from _json import encode_basestring_ascii, make_encoder
@@ -144,7 +148,8 @@ def _encoder() -> Callable[[object, int], tuple[str, ...]]:
 
         return lambda value, _level: (json.dumps(value, separators=(",", ":"), allow_nan=False),)
     encoder: Callable[[object, int], tuple[str, ...]]
-    encoder = make_encoder({}, _not_json, encode_basestring_ascii, None, ":", ",", False, False, False)
+    encoder = make_encoder(None, _not_json, encode_basestring_ascii, None, ":", ",", False, False, False)
+    _ENCODER.append(encoder)
     return encoder
 
 
