@@ -215,3 +215,17 @@ def test_a_stop_is_counted_also_where_the_state_directory_cannot_be(place: Home,
         stdin={"hook_event_name": "Stop", "session_id": "s"},
     )  # fmt: skip
     assert ran.json["decision"] == "block"
+
+
+def test_a_file_of_ours_that_cannot_be_read_refuses_what_it_may_have_guarded(place: Home) -> None:
+    place.write("~/.config/fairlead/fairlead.toml", "guard = \n")
+    hooks = Hooks.load(place.project, home=place.home, environ=place.environ, managed=str(place.root))
+    decision = hooks.fire_sync(PreToolUse(tool_name="Bash", tool_input={"command": "ls"}))
+    assert decision.decision == "deny"
+    assert "fairlead.toml:1:9: not TOML" in decision.reason
+
+
+def test_a_project_that_is_not_trusted_cannot_refuse_by_being_broken(place: Home) -> None:
+    place.write("fairlead.toml", "guard = \n")
+    hooks = Hooks.load(place.project, home=place.home, environ=place.environ, managed=str(place.root))
+    assert hooks.fire_sync(PreToolUse(tool_name="Bash", tool_input={"command": "ls"})).decision == "none"

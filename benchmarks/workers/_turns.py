@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 
-
 EVENTS = 5
 """In each turn, one after the other: an agent's tool calls come in bursts."""
 

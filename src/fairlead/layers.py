@@ -8,12 +8,12 @@ from fairlead import dialects, documents
 from fairlead._record import Record
 from fairlead.dialects import HOOK_HALVES, Places, Reading, Source
 from fairlead.errors import ConfigError, Problem
+from fairlead.hooks import Hook, Origin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fairlead.hooks import Hook
 
 SHARED_FIRST = "claude-code"
 """Reads the files that several dialects claim, unless somebody says otherwise."""
@@ -135,7 +135,19 @@ def _read(name: str, source: Source, places: Places) -> tuple[Source, Reading]:
         problem = Problem(file=source.path, line=error.line, column=error.column, message=str(error), hint=error.hint)
     except ConfigError as error:
         problem = Problem(file=source.path, message=str(error), hint=error.hint)
-    return source, Reading(problems=(problem,))
+    return source, Reading(hooks=_instead(name, source, problem), problems=(problem,))
+
+
+def _instead(name: str, source: Source, problem: Problem) -> tuple[Hook, ...]:
+    """Our own files hold guards: while one cannot be read, what it may guard is refused. Others have their own ways."""
+    if name != "fairlead":
+        return ()
+    from fairlead.dialects.native import GUARDED
+    from fairlead.handlers.missing import Unreadable
+
+    origin = Origin(dialect=name, layer=source.layer, file=source.path)
+    what = Unreadable(problem=f"{problem.file}:{problem.line}:{problem.column}: {problem.message}")
+    return (Hook(name="fairlead.toml", events=tuple(sorted(GUARDED)), handler=what, origin=origin, on_error="deny"),)
 
 
 def _with_repeated(reading: Reading, source: Source, text: str) -> Reading:

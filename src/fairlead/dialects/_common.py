@@ -55,7 +55,7 @@ def tool_matcher(event: str, pattern: str) -> Matcher:
 def file_name(handler: Handler) -> str:
     """A short name for a hook that has none: the program that it starts."""
     words = handler.describe().split() or [handler.kind]
-    return words[0].rpartition("/")[2] or words[0]
+    return (words[0].rpartition("/")[2] or words[0]).rstrip(":")
 
 
 def text_of(data: bytes) -> str:

@@ -370,7 +370,8 @@ def hook_input(hook: Hook, event: Event, setting: Setting) -> HookInput:
 
 def read_verdict(hook: Hook, event: Event, result: Result) -> Verdict:
     if result.exit_code in (126, 127):
-        raise HookFailed(f"cannot be run (exit {result.exit_code}): {text_of(result.stderr)[-_REASON_LIMIT:]}")
+        said = text_of(result.stderr)[-_REASON_LIMIT:]
+        raise HookFailed(f"cannot be run (exit {result.exit_code})" + (f": {said}" if said else ""))
     if result.exit_code:
         return _refusal(hook, event, result)
     output = json_output(result) or _last_line(result)

@@ -1,4 +1,4 @@
-"""A handler that does not exist here: it always fails, so that nothing is let through silently."""
+"""Handlers that cannot answer: they always fail, so that nothing is let through silently."""
 
 from __future__ import annotations
 
@@ -30,3 +30,23 @@ class Missing(Record):
 
     def identity(self) -> tuple[object, ...]:
         return (self.wanted, self.text)
+
+
+class Unreadable(Record):
+    """In the place of all hooks of a file that cannot be parsed: nobody knows what they would have refused."""
+
+    problem: str
+
+    kind: ClassVar[str] = "unreadable"
+
+    def start(self, _hook: Hook, _event: Event, _setting: Setting) -> NoReturn:
+        raise HookFailed(self.problem)
+
+    def conclude(self, _hook: Hook, _event: Event, _work: Any, _outcome: Any) -> NoReturn:
+        raise HookFailed(self.problem)
+
+    def describe(self) -> str:
+        return self.problem
+
+    def identity(self) -> tuple[object, ...]:
+        return (self.kind, self.problem)
