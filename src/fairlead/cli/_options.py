@@ -5,6 +5,19 @@ from __future__ import annotations
 from fairlead.dialects import AGENT_HALVES
 
 TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from fairlead.answering import Request
+
+HELP = """
+  --agent NAME      who is calling
+  --event NAME      for payloads that do not name their event
+  --project DIR     default: the event's cwd, or the working directory
+  --trust-project   run the project's hooks too: you vouch for them
+  --guard           judge every tool call with all packs of the guard, without any configuration
+  --with NAME       a skill or subagent whose hooks are on
+"""
 
 
 class UsageMistake(Exception):  # noqa: N818  # a sentence for the user
@@ -42,6 +55,24 @@ def parse(words: list[str]) -> Options:
     if not options.help and options.agent not in AGENT_HALVES:
         raise UsageMistake(_which_agent(options.agent))
     return options
+
+
+def request(options: Options, raw: bytes, **more: Any) -> Request:
+    import os
+
+    from fairlead.answering import Request
+
+    return Request(
+        agent=options.agent,
+        raw=raw,
+        event_name=options.event,
+        project=options.project,
+        trust_project=options.trust_project,
+        guard=options.guard,
+        active=tuple(options.active),
+        environ=os.environ,
+        **more,
+    )
 
 
 def _which_agent(name: str) -> str:

@@ -6,26 +6,13 @@ run, one JSON answer on stdout.
 
 from __future__ import annotations
 
-import os
 import sys
 
-from fairlead.cli._options import Options, UsageMistake, parse
+from fairlead.cli._options import HELP, Options, UsageMistake, parse, request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fairlead.answering import Result
-
-_HELP = (
-    (__doc__ or "")
-    + """
-  --agent NAME      whose engine to be
-  --event NAME      for payloads that do not name their event
-  --project DIR     default: the event's cwd, or the working directory
-  --trust-project   run the project's hooks too: you vouch for them
-  --guard           judge every tool call with all packs of the guard, without any configuration
-  --with NAME       a skill or subagent whose hooks are on
-"""
-)
 
 
 def main(words: list[str]) -> int:
@@ -35,7 +22,7 @@ def main(words: list[str]) -> int:
         print(f"fairlead fire: {mistake}", file=sys.stderr)
         return 64
     if options.help:
-        print(_HELP, end="")
+        print((__doc__ or "") + HELP, end="")
         return 0
     from fairlead import wire
     from fairlead.cli._signals import end_hooks_with_us
@@ -58,19 +45,9 @@ def _undelivered() -> int:
 
 
 def _answer(options: Options) -> Result:
-    from fairlead.answering import Request, as_engine, refused
+    from fairlead.answering import as_engine, refused
 
     try:
-        request = Request(
-            agent=options.agent,
-            raw=sys.stdin.buffer.read(),
-            event_name=options.event,
-            project=options.project,
-            trust_project=options.trust_project,
-            guard=options.guard,
-            active=tuple(options.active),
-            environ=os.environ,
-        )
-        return as_engine(request)
+        return as_engine(request(options, sys.stdin.buffer.read()))
     except Exception as error:  # noqa: BLE001  # an agent takes a traceback for "go on": refuse instead
         return refused(options.agent, f"internal error: {type(error).__name__}: {error}")

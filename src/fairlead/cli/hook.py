@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from fairlead.cli._options import Options, UsageMistake, parse
+from fairlead.cli._options import HELP, Options, UsageMistake, parse, request
 from fairlead.cli._stdin import read_event
 from fairlead.cli._stdout import take_stdout, write
 
@@ -21,18 +21,6 @@ if TYPE_CHECKING:
 REFUSED = 2
 """What most agents take for a refusal: a mistake in their settings, or of ours, must not switch a guard off."""
 
-_HELP = (
-    (__doc__ or "")
-    + """
-  --agent NAME      who is calling
-  --event NAME      for payloads that do not name their event
-  --project DIR     default: the event's cwd
-  --trust-project   run the project's hooks too: you vouch for them
-  --guard           judge every tool call with all packs of the guard, without any configuration
-  --with NAME       a skill or subagent whose hooks are on
-"""
-)
-
 
 def main(words: list[str]) -> int:
     try:
@@ -41,7 +29,7 @@ def main(words: list[str]) -> int:
         print(f"fairlead hook: {mistake}", file=sys.stderr)
         return REFUSED
     if options.help:
-        print(_HELP, end="")
+        print((__doc__ or "") + HELP, end="")
         return 0
     started = time.monotonic()
     try:
@@ -58,25 +46,15 @@ def main(words: list[str]) -> int:
 
 def _answer(options: Options, started: float) -> Reply:
     from fairlead import dialects
-    from fairlead.answering import Request, as_hook
+    from fairlead.answering import as_hook
     from fairlead.cli._signals import end_hooks_with_us
 
     end_hooks_with_us()
     half = dialects.agent_half(options.agent)
     try:
         in_variable = half.INPUT_VARIABLE and half.INPUT_VARIABLE in os.environ
-        request = Request(
-            agent=options.agent,
-            raw=b"" if in_variable or sys.stdin is None else read_event(half.DEADLINES["*"] / 2),
-            event_name=options.event,
-            project=options.project,
-            trust_project=options.trust_project,
-            guard=options.guard,
-            active=tuple(options.active),
-            environ=os.environ,
-            started=started,
-        )
-        answer = as_hook(request)
+        raw = b"" if in_variable or sys.stdin is None else read_event(half.DEADLINES["*"] / 2)
+        answer = as_hook(request(options, raw, started=started))
     except Exception as error:  # noqa: BLE001  # the same, in the agent's own words
         return half.write_failure(options.event, f"internal error: {type(error).__name__}: {error}")
     for note in answer.notes:
