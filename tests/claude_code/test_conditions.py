@@ -17,7 +17,7 @@ from tests.claude_code.conftest import Claude
 from tests.claude_code.payloads import EVENTS, Json
 from tests.conftest import Home
 
-CWD, PROJECT, HOME = "/work/app/inner", "/work/app", "/home/dev"
+CWD, PROJECT, HOME = "/srv/app/inner", "/srv/app", "/home/dev"
 
 
 def applies(rule: str, tool_input: Json, tool: str = "Bash") -> bool:
