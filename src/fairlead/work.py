@@ -50,7 +50,7 @@ class Result(Record):
 class Call:
     """Work that is a function call in this process."""
 
-    __slots__ = ("arguments", "cancellation", "function", "in_thread", "is_async", "timeout")
+    __slots__ = ("arguments", "cancellation", "function", "in_thread", "timeout")
 
     def __init__(
         self,
@@ -58,14 +58,12 @@ class Call:
         arguments: tuple[Any, ...],
         *,
         timeout: float | None = None,
-        is_async: bool = False,
         in_thread: bool = False,
         cancellation: Cancellation | None = None,
     ) -> None:
         self.function = function
         self.arguments = arguments
         self.timeout = timeout
-        self.is_async = is_async
         self.in_thread = in_thread
         """For a blocking function whose time is limited: it cannot be ended, only left behind."""
         self.cancellation = cancellation

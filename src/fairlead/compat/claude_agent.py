@@ -312,7 +312,6 @@ class _Execute(Function):
             self.function,
             arguments,
             timeout=limit,
-            is_async=self.is_async,
             in_thread=limit is not None and not self.is_async,
         )
 

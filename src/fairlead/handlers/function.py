@@ -42,7 +42,6 @@ class Function(Record):
             self.function,
             arguments,
             timeout=limit,
-            is_async=self.is_async,
             in_thread=limit is not None and not self.is_async,
             cancellation=signal,
         )
