@@ -20,7 +20,8 @@ RESULT = PostToolUse(tool_name="Bash", tool_response="secret")
 REWRITABLE = ("PreToolUse", "PermissionRequest")
 REWRITTEN = {"command": "ls"}
 AGENTS: dict[str, Mapping[str, Able]] = {name: dialects.agent_half(name).CAN for name in dialects.AGENT_HALVES}
-WORDS = ("deny", "ask", "allow", "defer", "rewrite", "rewrite_if_allowed", "output", "context", "user_message", "stop")
+WORDS = ("deny", "ask", "allow", "defer", "rewrite", "rewrite_over", "rewrite_if_allowed", "output", "context",
+         "user_message", "stop")  # fmt: skip
 
 
 def carried_out(event: Event, able: Able, **fields: Any) -> Decision:
@@ -60,6 +61,10 @@ TABLE: list[tuple[str, Event, set[str], dict[str, Any], str]] = [
      {"decision": "allow", "updated_input": REWRITTEN}, "allow"),
     ("a rewrite that needs allow has it not", CALL, {"deny", "allow", "rewrite_if_allowed"},
      {"updated_input": REWRITTEN}, "deny"),
+    ("a rewrite is laid over", CALL, {"deny", "rewrite_over"},
+     {"updated_input": {**CALL.tool_input, "more": 1}}, "none"),
+    ("a rewrite that takes a key out cannot be laid over", CALL, {"deny", "rewrite_over"},
+     {"updated_input": {}}, "deny"),
     ("a rewrite that changes nothing is none", CALL, {"deny"}, {"updated_input": CALL.tool_input}, "none"),
     ("a rewrite after the fact is none", RESULT, {"deny"}, {"updated_input": REWRITTEN}, "none"),
     ("a stop becomes deny", CALL, {"deny"}, {"stop": True}, "deny"),
@@ -146,7 +151,9 @@ def check(event: Event, able: Able, fields: dict[str, Any], told: Decision) -> N
     if told.decision != "none":
         assert told.decision in able
     if told.updated_input is not None:
-        assert able & {"rewrite", "rewrite_if_allowed"}
+        assert able & {"rewrite", "rewrite_over", "rewrite_if_allowed"}
+        if not able & {"rewrite", "rewrite_if_allowed"}:
+            assert told.updated_input.keys() >= CALL.tool_input.keys() or event.name not in REWRITABLE
     for text, word in ((told.for_model, "context"), (told.user_message, "user_message")):
         assert not text or word in able
     assert told.updated_output is None or "output" in able

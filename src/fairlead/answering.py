@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from fairlead import dialects
+from fairlead import dialects, tools
 from fairlead._record import Record
 from fairlead.api import Hooks
 from fairlead.degrade import degrade
@@ -39,6 +39,8 @@ class Request(Record):
     managed: str = "/etc"
     started: float | None = None
     """When the agent began to wait, on the monotonic clock."""
+    patience: float = 0
+    """Seconds that it waits, where its settings say so; else what it is known for."""
 
 
 class Answer(Record):
@@ -59,7 +61,8 @@ def as_hook(request: Request) -> Answer:
     try:
         event = half.read_event(request.raw, request.event_name, request.environ)
         hooks = _load(request, event, own=False)
-        decision = _decide(half, hooks, event, deadline=deadline_for(half, event, request.started))
+        deadline = deadline_for(half, event, request.started, request.patience)
+        event, decision = told(half, hooks, event, hooks.fire_sync(event, deadline=deadline))
     except FairleadError as error:
         return Answer(reply=half.write_failure(request.event_name, _sentence(error)))
     return Answer(reply=half.write_reply(event, decision), notes=decision.notes)
@@ -71,7 +74,7 @@ def as_engine(request: Request) -> Result:
     try:
         event: Event = half.read_event(request.raw, request.event_name, request.environ)
         hooks = _load(request, event, own=True, reads=(request.agent, "fairlead"))
-        decision = _decide(half, hooks, event, deadline=None)
+        event, decision = told(half, hooks, event, hooks.fire_sync(event))
         return Result(answer=half.write_result(event, decision), notes=decision.notes)
     except FairleadError as error:
         return refused(request.agent, _sentence(error))
@@ -109,23 +112,20 @@ def _whole_guard() -> Hook:
     return Hook(name="guard", events=EVENTS, handler=Guarded(PACKS), origin=origin, on_error="deny")
 
 
-def _decide(half: AgentHalf, hooks: Hooks, event: Event, deadline: float | None) -> Decision:
-    return told(half, hooks, event, hooks.fire_sync(event, deadline=deadline))
-
-
-def told(half: AgentHalf, hooks: Hooks, event: Event, decision: Decision) -> Decision:
-    """The decision as this agent can carry it out, with what its user should know."""
+def told(half: AgentHalf, hooks: Hooks, event: Event, decision: Decision) -> tuple[Event, Decision]:
+    """The event in the agent's words, and the decision as it can carry it out, with what its user should know."""
     untrusted = [note for note in decision.notes if note.startswith("not run, because")]
     problems = tuple(str(problem) for problem in hooks.problems)
     decision = decision.but(
         user_message=unique_lines((decision.user_message, *untrusted)), notes=(*problems, *decision.notes)
     )
-    return degrade(event, decision, half.CAN, half.NAME)
+    event, decision = tools.for_agent(event, decision)
+    return event, degrade(event, decision, half.CAN, half.NAME)
 
 
-def deadline_for(half: AgentHalf, event: Event, started: float | None = None) -> float:
+def deadline_for(half: AgentHalf, event: Event, started: float | None = None, patience: float = 0) -> float:
     """Below the agent's own, so that "deny" can still be said in time."""
-    patience = half.DEADLINES.get(event.name, half.DEADLINES["*"])
+    patience = patience or half.DEADLINES.get(event.name, half.DEADLINES["*"])
     return (started or time.monotonic()) + max(patience * 0.9 - 0.25, patience * 0.5)
 
 

@@ -35,7 +35,7 @@ class Hooks:
         self, hooks: Iterable[Hook] = (), *, problems: Iterable[Problem] = (), setting: Setting | None = None
     ) -> None:
         self._hooks = list(hooks)
-        self._plans: dict[tuple[str, str], engine.Plan] = {}
+        self._plans: dict[tuple[str, ...], engine.Plan] = {}
         self._registered: set[str] = set()
         self.problems = tuple(problems)
         self.replaced: tuple[Hook, ...] = ()
@@ -178,7 +178,7 @@ class Hooks:
         return Session(hooks=self, session_id=session_id, cwd=cwd)
 
     def plan(self, event: Event) -> engine.Plan:
-        key = (event.name, event.matcher_value)
+        key = (event.name, *event.matcher_names)
         found = self._plans.get(key)
         if found is None:
             if len(self._plans) >= _PLANS_LIMIT:

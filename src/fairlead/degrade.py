@@ -4,6 +4,7 @@ An agent's half says for each event which of these it honours:
 
     deny  ask  allow  defer   the decision itself
     rewrite                   another tool input
+    rewrite_over              the same, laid over the old one: nothing can be taken out of it
     rewrite_if_allowed        the same, but only together with `allow`
     output                    another tool output
     context                   text for the model
@@ -51,6 +52,8 @@ def _rewrite(event: Event, decision: Decision, able: frozenset[str], agent: str)
     if decision.updated_input is None or "rewrite" in able:
         return decision
     if decision.decision == "allow" and "rewrite_if_allowed" in able:
+        return decision
+    if "rewrite_over" in able and decision.updated_input.keys() >= getattr(event, "tool_input", {}).keys():
         return decision
     too_late = event.name not in ("PreToolUse", "PermissionRequest")
     if decision.denies or too_late or decision.updated_input == getattr(event, "tool_input", None):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from fairlead import dialects
+from fairlead import dialects, tools
 from fairlead.hooks import HookFailed, Report
 from fairlead.verdicts import NONE, Decision, Verdict, deny, merge
 from fairlead.work import Run
@@ -75,20 +75,29 @@ def plan(hooks: Sequence[Hook], event: Event) -> Plan:
     """Everything about an event that its name and its matcher's value decide."""
     matching: dict[str, list[Hook]] = {}
     skipped: list[tuple[Hook, str, bool]] = []
+    names: dict[str, tuple[str, ...]] = {}
     for hook in hooks:
-        why, matched = _why_not(hook, event)
+        dialect = hook.origin.dialect
+        if dialect not in names:
+            names[dialect] = names_for(dialect, event)
+        why, matched = _why_not(hook, event, names[dialect])
         if why:
             skipped.append((hook, why, matched))
         else:
-            matching.setdefault(hook.origin.dialect, []).append(hook)
+            matching.setdefault(dialect, []).append(hook)
     return Plan([Group(name, found, event) for name, found in matching.items()], skipped)
 
 
-def _why_not(hook: Hook, event: Event) -> tuple[str, bool]:
+def names_for(dialect: str, event: Event) -> tuple[str, ...]:
+    """What hooks of a dialect may call the event's tool; in our own files it goes by any agent's name."""
+    return tools.names(dialects.hook_half(dialect).TOOLS, event, everywhere=dialect == "fairlead")
+
+
+def _why_not(hook: Hook, event: Event, names: Sequence[str]) -> tuple[str, bool]:
     """Why a hook does not look at an event, and whether it would if it could."""
     if event.name not in hook.events and "*" not in hook.events:
         return f"is for {', '.join(hook.events)}", False
-    if not hook.matches(event):
+    if not hook.matches(event, names):
         return f"its matcher {hook.matcher.text!r} does not match {event.matcher_value!r}", False
     if not hook.enabled:
         return "is switched off", True
@@ -153,7 +162,7 @@ def _row(group: Group, event: Event, setting: Setting, reports: list[Report]) ->
 def _attempt(group: Group, event: Event, setting: Setting, reports: list[Report]) -> Row:
     half, verdicts, ended = group.half, [], ""
     for hooks in group.batches:
-        batch = [Report(hook, event, why=ended) for hook in hooks]
+        batch = _reports(half, hooks, event, ended)
         reports += batch
         try:
             if not ended:
@@ -162,15 +171,43 @@ def _attempt(group: Group, event: Event, setting: Setting, reports: list[Report]
                 _settle(half, report, setting)
         finally:
             _release(batch)  # not before the verdicts: they ask whether the hook has read its file
+        if len(batch) > len(hooks):
+            _allow_as_a_whole(batch)
         for report in batch:
             verdict = report.verdict
             if verdict is None or verdict is NONE:
                 continue
+            if verdict.updated_input is not None:
+                report.verdict = verdict = tools.heard(half.TOOLS, report.event, event, verdict, report.view)
             verdicts.append(verdict)
             if half.ends_row(event, verdict):
                 ended = ended or f"{report.hook.name} has decided already"
             event = _rewritten(half, event, verdict)
     return half.merge(event, verdicts)
+
+
+def _reports(half: HookHalf, hooks: Sequence[Hook], event: Event, ended: str) -> list[Report]:
+    """Each hook with the event as it knows it; a guard of ours reads a whole patch, others file by file."""
+    patch = getattr(event, "tool_name", "") == tools.PATCH
+    if half.TOOLS is None and not patch and not tools.several(event):
+        return [Report(hook, event, why=ended) for hook in hooks]
+    views = tools.views(half.TOOLS, event)
+    return [
+        Report(hook, seen, why=ended, view=index)
+        for hook in hooks
+        for index, seen in enumerate((event,) if patch and hook.handler.kind == "guard" else views)
+    ]
+
+
+def _allow_as_a_whole(batch: Sequence[Report]) -> None:
+    """An allow for one part of a call says nothing about the rest: it counts where a hook has given it to each."""
+    parts: dict[int, list[Report]] = {}
+    for report in batch:
+        parts.setdefault(id(report.hook), []).append(report)
+    for reports in parts.values():
+        allowing = [r for r in reports if r.verdict is not None and r.verdict.decision == "allow"]
+        for report in allowing if len(allowing) < len(reports) else ():
+            report.verdict = report.verdict and report.verdict.but(decision="none", said="")
 
 
 def _make_ready(report: Report, setting: Setting) -> None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
 _NOTHING: dict[str, Any] = {}
+_INSIDE = ("extra", "spoken")
+"""Fields that are no part of an event's JSON."""
 
 
 class Event(Record):
@@ -44,13 +46,19 @@ class Event(Record):
         return str(getattr(self, self.matches_on)) if self.matches_on else ""
 
     @property
+    def matcher_names(self) -> tuple[str, ...]:
+        """All that a matcher may be compared with."""
+        return (self.matcher_value,)
+
+    @property
     def subagent_id(self) -> str:
         return self.agent_id
 
     def payload(self) -> dict[str, Any]:
         """The event as Claude Code's JSON."""
         given = self.as_dict()
-        given.pop("extra", None)
+        for key in _INSIDE:
+            given.pop(key, None)
         return {"hook_event_name": self.name, **self.extra, **given}
 
     @staticmethod
@@ -65,10 +73,14 @@ class Event(Record):
     @classmethod
     def read(cls, name: str, payload: Mapping[str, Any]) -> Event:
         del name
-        fields = {key: payload[key] for key in cls._fields if cls._says_something(key, payload) and key != "extra"}
+        fields = {key: payload[key] for key in cls._fields if cls._says_something(key, payload) and key not in _INSIDE}
         for key, value in fields.items():
             _check_type(f"{cls.__name__}: {key}", cls._kinds[key], value)
-        extra = {k: v for k, v in payload.items() if k not in cls._fields and k != "hook_event_name"}
+        spoken = payload.get("spoken")
+        if isinstance(spoken, Spoken) and "spoken" in cls._fields:
+            fields["spoken"] = spoken
+        known = {*cls._fields, "hook_event_name"}
+        extra = {k: v for k, v in payload.items() if k not in known and not isinstance(v, Spoken)}
         missing = [key for key in cls._required if not fields.get(key)]  # an empty name is none
         if missing:
             raise InputError(f"{cls.__name__} without {', '.join(sorted(missing))}")
@@ -126,13 +138,33 @@ class Event(Record):
         return SubagentStop(session_id=session_id, agent_id=agent_id, success=success, error=error, **more)
 
 
+class Spoken(Record):
+    """A tool call in the agent's own words."""
+
+    vocabulary: Any
+    """The `tools.Vocabulary` that these words are from."""
+    tool_name: str
+    tool_input: dict[str, Any]
+    tool_response: Any = None
+    meant: dict[str, Any]
+    """The same input in ours, as it was read: another one has been rewritten since."""
+    others: tuple[dict[str, Any], ...] = ()
+    """What the same call does besides, in our words: it reads several files, or runs several commands."""
+
+
 class ToolEvent(Event):
     """Something about one tool call."""
 
     tool_name: str
     tool_input: dict[str, Any] = _NOTHING
     tool_use_id: str = ""
+    spoken: Spoken | None = None
     matches_on = "tool_name"
+
+    @property
+    def matcher_names(self) -> tuple[str, ...]:
+        spoken = self.spoken
+        return (self.tool_name,) if spoken is None else (self.tool_name, spoken.tool_name)
 
     @property
     def command(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from fairlead import dialects
+from fairlead import dialects, engine, layers, tools
 from fairlead.answering import told
 from fairlead.dialects import HOOK_HALVES, Places
 from fairlead.errors import Problem
@@ -34,7 +34,7 @@ def files(setting: Setting, *, managed: str = "/etc", active: Iterable[str] = ()
     places = Places(
         home=setting.home, project=setting.project, environ=setting.environ, managed=managed, active=tuple(active)
     )
-    paths = [source.path for name in HOOK_HALVES for source in dialects.hook_half(name).sources(places)]
+    paths = [source.path for name in HOOK_HALVES for source in layers.sources(name, places)]
     return [path for path in dict.fromkeys(paths) if os.path.exists(path)]
 
 
@@ -327,7 +327,7 @@ def _about(hooks: Hooks, event: Event, agent: str) -> dict[str, Any]:
 def heard(hooks: Hooks, event: Event, decision: Decision, agent: str) -> dict[str, Any]:
     """What this agent is told, as its engine (`reply`) and as one of its hooks."""
     half = dialects.agent_half(agent)
-    answer = told(half, hooks, event, decision)
+    event, answer = told(half, hooks, tools.spoken_by(half.TOOLS, event), decision)
     return {
         "decision": answer.decision,
         "reason": answer.reason,
@@ -372,7 +372,7 @@ def _left_out(hooks: Hooks, event: Event) -> Iterator[dict[str, Any]]:
     """Hooks that would look at the event, were there not another one in their place."""
     yield from _repeated(hooks, event)
     for hook in hooks.replaced:
-        if event.name in hook.events and hook.matches(event):
+        if event.name in hook.events and hook.matches(event, engine.names_for(hook.origin.dialect, event)):
             yield _entry(hook, matched=True, why="is replaced by a hook in a nearer file")
 
 

@@ -100,10 +100,11 @@ class Hook(Record):
     options: Mapping[str, Any] = {}  # never changed: records are frozen
     """What only the hook's own dialect looks at."""
 
-    def matches(self, event: Event) -> bool:
+    def matches(self, event: Event, names: Sequence[str]) -> bool:
+        """Whether its matcher knows the event under one of these names."""
         if not event.matches_on or (self.for_tools and event.matches_on != "tool_name"):
             return True
-        return self.matcher(event.matcher_value)
+        return any(self.matcher(name) for name in names)
 
     @property
     def place(self) -> tuple[bool, int]:
@@ -195,11 +196,14 @@ NOT_RUN = HookFailed("it was not run to its end")
 class Report:
     """What became of one hook in one event."""
 
-    __slots__ = ("error", "event", "hook", "matched", "ms", "outcome", "verdict", "why", "work")
+    __slots__ = ("error", "event", "hook", "matched", "ms", "outcome", "verdict", "view", "why", "work")
 
-    def __init__(self, hook: Hook, event: Event, *, matched: bool = True, why: str = "") -> None:
+    def __init__(self, hook: Hook, event: Event, *, matched: bool = True, why: str = "", view: int = 0) -> None:
         self.hook = hook
         self.event = event
+        """In the words of the hook's own system."""
+        self.view = view
+        """Which part of the event, where it is several calls to that system."""
         self.matched = matched
         self.why = why
         self.work: Run | Call | None = None

@@ -72,15 +72,31 @@ def _readers(
     """For each file, who reads it: the calling agent, whom the configuration names, or the usual one."""
     claims: dict[str, dict[str, Source]] = {}
     for name in reads:
-        if name != "fairlead":
-            for source in dialects.hook_half(name).sources(places):
-                claims.setdefault(source.path, {})[name] = source
+        for source in sources(name, places) if name != "fairlead" else ():
+            claims.setdefault(source.path, {})[name] = source
     chosen = {}
     for path, claimants in claims.items():
         wishes = (agent, named.get(path, ""), SHARED_FIRST, next(iter(claimants)))
         name = next(wish for wish in wishes if wish in claimants)
         chosen[path] = (name, claimants[name])
     return chosen
+
+
+def sources(name: str, places: Places) -> list[Source]:
+    """The files of a dialect that may be there; its own, and those that it was relieved of by `init --adopt`."""
+    found = [source for source in adopted(name, places) if os.path.exists(source.path)]
+    if name == "fairlead" or any(sign and os.path.exists(sign) for sign in dialects.signs(name, places)):
+        found += dialects.hook_half(name).sources(places)
+    return found
+
+
+def adopted(name: str, places: Places) -> list[Source]:
+    """Where the hooks of an agent are kept that Fairlead has taken over."""
+    file = f"{name}.toml" if name == "amcp" else f"{name}.json"
+    return [
+        Source(path=os.path.join(places.config, "fairlead", "adopted", file), layer="user", owner="user"),
+        Source(path=os.path.join(places.project, ".fairlead", "adopted", file), layer="project", owner="project"),
+    ]
 
 
 def _named_files(places: Places, natives: Iterable[tuple[Source, Reading]]) -> dict[str, str]:

@@ -22,7 +22,7 @@ HEAVY = frozenset(
 
 LEVELS: list[tuple[str, ...]] = [
     ("cli", "__main__", "demo", "server", "integrations"),
-    ("__init__", "compat", "answering", "explaining"),
+    ("__init__", "compat", "answering", "explaining", "installing", "doctor"),
     ("api",),
     ("engine", "driving", "layers"),
     ("handlers", "dialects"),
@@ -41,6 +41,9 @@ LEVELS: list[tuple[str, ...]] = [
         "leftovers",
         "exits",
         "schema",
+        "tools",
+        "recognising",
+        "patches",
     ),
     ("work", "events", "verdicts", "matchers", "wire"),
     ("errors", "_record", "_version"),

@@ -584,9 +584,9 @@ def guarded(place: Home) -> None:
     """A hook of another system: `rm` is blocked, a question is asked, the turn is ended, as the path says."""
     script = """
 case "$(cat)" in
-  *'"rm"'*) echo no rm >&2; exit 2;;
-  *'"ask"'*) echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask"}}';;
-  *'"end"'*) echo '{"continue":false,"stopReason":"enough"}';;
+  *'/rm"'*) echo no rm >&2; exit 2;;
+  *'/ask"'*) echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask"}}';;
+  *'/end"'*) echo '{"continue":false,"stopReason":"enough"}';;
 esac"""
     command = str(place.script("~/guard.sh", script))
     hooks = {

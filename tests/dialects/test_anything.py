@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead import Event, HookFailed, InputError, Verdict
-from fairlead.dialects import AGENT_HALVES, HOOK_HALVES, Places, Source, agent_half, hook_half
+from fairlead.dialects import HOOK_HALVES, Places, Source, agent_half, hook_half
 from fairlead.errors import ConfigError
 from fairlead.handlers.command import Command
 from fairlead.hooks import Hook, Origin
-from fairlead.verdicts import Decision
 from fairlead.work import Result
 
 SEEDS = ("code-agent", "codemie", "amcp", "claude-agent")
@@ -133,50 +131,6 @@ def test_any_event_is_read_or_refused_with_a_sentence(agent: str, payload: dict[
             given_to_hook = hook_half(dialect).hook_input(hook_of(dialect), event, setting)
             assert isinstance(json.loads(given_to_hook.stdin), dict)
             assert all(isinstance(value, str) for value in given_to_hook.env.values())
-
-
-TEXT = st.sampled_from(["", "a", "two\nlines", "\ud800", "\0"])
-DECISIONS = st.builds(
-    Decision,
-    decision=st.sampled_from(["none", "allow", "ask", "deny"]),
-    reason=TEXT,
-    context=TEXT,
-    feedback=TEXT,
-    system_message=TEXT,
-    user_message=TEXT,
-    updated_input=st.none() | st.just({}) | st.just({"command": "pwd"}),
-    updated_output=st.none() | st.just("") | st.just({"a": 1}),
-    stop=st.booleans(),
-    stop_reason=TEXT,
-    suppress_output=st.booleans(),
-)
-
-
-@pytest.mark.parametrize("agent", AGENT_HALVES)
-@settings(max_examples=50, deadline=None)
-@given(decision=DECISIONS)
-def test_a_refusal_reaches_every_agent(agent: str, decision: Decision) -> None:
-    """After it was made something that the agent can do, a denial before a tool is always said."""
-    from fairlead.degrade import degrade
-
-    half, event = agent_half(agent), EVENTS[0]
-    told = degrade(event, decision, half.CAN, agent)
-
-    reply, result = half.write_reply(event, told), half.write_result(event, told)
-
-    assert json.loads(json.dumps(result)) == result
-    means: dict[str, Callable[[], bool]] = {
-        "claude-code": lambda: b'"permissionDecision":"deny"' in reply.stdout,
-        "code-agent": lambda: reply.exit_code == 1 and not result["allowed"],
-        "codemie": lambda: result["decision"] in ("deny", "block"),
-        "amcp": lambda: b'"permissionDecision":"deny"' in reply.stdout,
-        "claude-agent": lambda: result["continue_execution"] is False,
-        "m": lambda: result["decision"] == "block",
-    }
-    refused = means[agent]()
-    assert refused or not (decision.decision == "deny" or decision.stop)
-    if decision.decision == "ask":
-        assert refused or agent in ("claude-code", "amcp")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1", "nul", "\ufeff{}", '{"hooks": NaN}', "[" * 200_000, '{"a":1,"a":2}'])

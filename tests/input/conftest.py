@@ -8,10 +8,10 @@ from typing import Any
 
 from fairlead import wire
 from fairlead.answering import Request, as_engine, as_hook
-from fairlead.dialects import AGENT_HALVES
 from tests.conftest import Ran
 
-AGENTS = AGENT_HALVES
+AGENTS = ("claude-code", "codex", "code-agent", "codemie", "amcp", "claude-agent", "m")
+"""Each way in which an event is written and an answer is read; tests/dialects has the other agents."""
 
 
 def payload(agent: str, tool_input: Any = None, **more: Any) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def told(command: str, agent: str, raw: bytes, home: Path) -> Told:
 
 def refuses(agent: str, command: str, ran: Ran | Told) -> bool:
     """Whether the agent would not run the tool after this answer."""
-    if command == "hook" and agent in ("claude-code", "codemie", "amcp", "code-agent") and not ran.out.strip():
+    if command == "hook" and agent in ("claude-code", "codex", "codemie", "amcp", "code-agent") and not ran.out.strip():
         return ran.code == (1 if agent == "code-agent" else 2) and bool(ran.err.strip())
     if command == "hook" and agent == "code-agent":
         return ran.code == 1

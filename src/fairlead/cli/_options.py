@@ -17,6 +17,7 @@ HELP = """
   --trust-project   run the project's hooks too: you vouch for them
   --guard           judge every tool call with all packs of the guard, without any configuration
   --with NAME       a skill or subagent whose hooks are on
+  --timeout SECONDS how long the agent waits for this hook; default: what the agent is known for
 """
 
 
@@ -32,10 +33,11 @@ class Options:
         self.trust_project = False
         self.guard = False
         self.active: list[str] = []
+        self.timeout = 0.0
         self.help = False
 
 
-def parse(words: list[str]) -> Options:
+def parse(words: list[str], *, needs_agent: bool = True) -> Options:
     options = Options()
     rest = iter(words)
     for word in rest:
@@ -48,11 +50,11 @@ def parse(words: list[str]) -> Options:
             options.guard = True
         elif name == "--json":
             pass  # the answer is JSON already
-        elif name in ("--agent", "--event", "--project", "--with"):
+        elif name in ("--agent", "--event", "--project", "--with", "--timeout"):
             _set(options, name, value if equals else next(rest, None))
         else:
             raise UsageMistake(f"unknown option {word!r}")
-    if not options.help and options.agent not in AGENT_HALVES:
+    if not options.help and (options.agent or needs_agent) and options.agent not in AGENT_HALVES:
         raise UsageMistake(_which_agent(options.agent))
     return options
 
@@ -70,6 +72,7 @@ def request(options: Options, raw: bytes, **more: Any) -> Request:
         trust_project=options.trust_project,
         guard=options.guard,
         active=tuple(options.active),
+        patience=options.timeout,
         environ=os.environ,
         **more,
     )
@@ -88,5 +91,17 @@ def _set(options: Options, name: str, value: str | None) -> None:
         raise UsageMistake(f"{name} needs a value")
     if name == "--with":
         options.active.append(value)
+    elif name == "--timeout":
+        options.timeout = _seconds(value)
     else:
         setattr(options, name[2:], value)
+
+
+def _seconds(value: str) -> float:
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e6:
+        raise UsageMistake(f"--timeout must be a number of seconds above 0, not {value!r}")
+    return seconds

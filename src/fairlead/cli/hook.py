@@ -1,7 +1,8 @@
-"""fairlead hook --agent NAME [--event NAME] [--project DIR] [--trust-project] [--guard] [--with NAME]…
+"""fairlead hook [--agent NAME] [--event NAME] [--project DIR] [--trust-project] [--guard] [--with NAME]…
 
 Be one hook of an agent: its event on stdin, its reply on stdout, with the exit code that it expects.
 Runs Fairlead's own hooks and those written for other systems, not those that the agent runs itself.
+Without --agent the event must show whose it is; where it can be of several, the answer is a refusal.
 """
 
 from __future__ import annotations
@@ -16,15 +17,19 @@ from fairlead.cli._stdout import take_stdout, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fairlead.dialects import Reply
+    from collections.abc import Callable
+
+    from fairlead.dialects import AgentHalf, Reply
 
 REFUSED = 2
 """What most agents take for a refusal: a mistake in their settings, or of ours, must not switch a guard off."""
+STRANGERS_PATIENCE = 2.5
+"""Seconds to read an event of an unknown agent: half of what the most impatient of them gives a tool call."""
 
 
 def main(words: list[str]) -> int:
     try:
-        options = parse(words)
+        options = parse(words, needs_agent=False)
     except UsageMistake as mistake:
         print(f"fairlead hook: {mistake}", file=sys.stderr)
         return REFUSED
@@ -46,17 +51,49 @@ def main(words: list[str]) -> int:
 
 def _answer(options: Options, started: float) -> Reply:
     from fairlead import dialects
-    from fairlead.answering import as_hook
     from fairlead.cli._signals import end_hooks_with_us
 
     end_hooks_with_us()
-    half = dialects.agent_half(options.agent)
+    if options.agent:
+        half = dialects.agent_half(options.agent)
+        return _reply(options, half, lambda: _event_for(half), started)
+    raw = b"" if sys.stdin is None else read_event(STRANGERS_PATIENCE)
+    options.agent, doubt = _whose(raw)
+    if doubt:
+        return dialects.Reply(stderr=f"fairlead hook: {doubt}\n", exit_code=REFUSED)
+    return _reply(options, dialects.agent_half(options.agent), lambda: raw, started)
+
+
+def _event_for(half: AgentHalf) -> bytes:
+    in_variable = half.INPUT_VARIABLE and half.INPUT_VARIABLE in os.environ
+    return b"" if in_variable or sys.stdin is None else read_event(half.DEADLINES["*"] / 2)
+
+
+def _reply(options: Options, half: AgentHalf, event: Callable[[], bytes], started: float) -> Reply:
+    from fairlead.answering import as_hook
+
     try:
-        in_variable = half.INPUT_VARIABLE and half.INPUT_VARIABLE in os.environ
-        raw = b"" if in_variable or sys.stdin is None else read_event(half.DEADLINES["*"] / 2)
-        answer = as_hook(request(options, raw, started=started))
+        answer = as_hook(request(options, event(), started=started))
     except Exception as error:  # noqa: BLE001  # the same, in the agent's own words
         return half.write_failure(options.event, f"internal error: {type(error).__name__}: {error}")
     for note in answer.notes:
-        write(2, f"fairlead: {note}\n".encode("utf-8", "replace"))
+        if note not in answer.reply.stderr:
+            write(2, f"fairlead: {note}\n".encode("utf-8", "replace"))
     return answer.reply
+
+
+def _whose(raw: bytes) -> tuple[str, str]:
+    """Who has sent an event, or why that cannot be said."""
+    from fairlead import wire
+    from fairlead.errors import FairleadError
+    from fairlead.recognising import recognise
+
+    try:
+        found = recognise(wire.decode_object(raw), os.environ)
+    except FairleadError as error:
+        return "", f"{error}; say whose event it is with --agent NAME"
+    if len(found) == 1:
+        return found[0], ""
+    if found:
+        return "", f"this event can be of {', '.join(found)}; say of whom with --agent NAME"
+    return "", "nobody whom Fairlead knows sends such an event; say whose it is with --agent NAME"

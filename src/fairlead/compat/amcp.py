@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any
 
-from fairlead import wire
+from fairlead import tools, wire
 from fairlead.api import Hooks
 from fairlead.dialects import amcp
 from fairlead.events import Event
@@ -169,8 +169,8 @@ class HooksManager:
         payload = hook_input.as_payload()
         if tool_name is not None:
             payload["tool_name"] = tool_name
-        fired = Event.from_payload(payload, event.value)
-        decision = await self._hooks.fire(fired)
+        fired = Event.from_payload(tools.read_call(amcp.TOOLS, payload), event.value)
+        fired, decision = tools.for_agent(fired, await self._hooks.fire(fired))
         if decision.decision in ("ask", "defer") and not self.can_ask:
             reason = join_lines(("a person has to agree to this, and nobody can be asked here", decision.reason))
             decision = decision.but(decision="deny", reason=reason)

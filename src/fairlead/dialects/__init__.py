@@ -12,31 +12,44 @@ from fairlead.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, Protocol
 
     from fairlead.errors import Problem
     from fairlead.events import Event
     from fairlead.hooks import Hook, Report, Setting
+    from fairlead.tools import Vocabulary
     from fairlead.verdicts import Decision, Verdict
     from fairlead.work import Result
 
-MODULES: dict[str, str] = {
-    "claude-code": "claude_code",
-    "code-agent": "code_agent",
-    "codemie": "codemie",
-    "amcp": "amcp",
-    "claude-agent": "claude_agent",
-    "m": "m",
-    "fairlead": "native",
-}
-
-HOOK_HALVES = ("claude-code", "code-agent", "codemie", "amcp", "claude-agent", "fairlead")
+HOOK_HALVES = (
+    "claude-code", "codex", "gemini", "qwen", "cursor", "copilot", "code-agent", "codemie", "amcp", "claude-agent",
+    "fairlead",
+)  # fmt: skip
 """Dialects that hooks can be written in, in the order in which their groups run. Fairlead's own come
 last: its guards must see what really runs, after everybody's rewrites."""
 
-AGENT_HALVES = ("claude-code", "code-agent", "codemie", "amcp", "claude-agent", "m")
+AGENT_HALVES = (
+    "claude-code", "codex", "gemini", "qwen", "cursor", "copilot", "vscode", "windsurf", "devin", "cline", "droid",
+    "kiro", "augment", "goose", "crush", "kimi", "junie", "grok", "openhands", "hermes", "vibe", "antigravity",
+    "opencode", "kilo", "amp", "m", "code-agent", "codemie", "amcp", "claude-agent",
+)  # fmt: skip
 """Agents that can call us."""
+
+SIGNS: Mapping[str, tuple[str, ...]] = {
+    "claude-code": ("~/.claude", ".claude", "/claude-code", "$CLAUDE_CONFIG_DIR"),
+    "codex": ("~/.codex", ".codex", "/codex", "$CODEX_HOME"),
+    "gemini": ("~/.gemini", ".gemini", "/gemini-cli", "$GEMINI_CLI_HOME"),
+    "qwen": ("~/.qwen", ".qwen", "/qwen-code", "$QWEN_HOME"),
+    "cursor": ("~/.cursor", ".cursor", "/cursor"),
+    "copilot": ("~/.copilot", ".github", "/github-copilot", "$COPILOT_HOME"),
+    "code-agent": ("~/.claude", ".claude", "$CLAUDE_CONFIG_DIR"),
+    "codemie": ("~/.codemie",),
+    "amcp": ("~/.config/amcp", ".amcp"),
+    "claude-agent": ("~/.claude", ".claude", "$CLAUDE_CONFIG_DIR"),
+}
+"""Folders that hold every file in which a dialect's hooks may be: of the user (`~/`), of the project, of the
+machine (`/`, below /etc), or where a variable says. Looking for them is a hundred times cheaper than an import."""
 
 
 class Source(Record):
@@ -59,6 +72,12 @@ class Places(Record):
     managed: str = "/etc"
     active: tuple[str, ...] = ()
     """Skills and subagents whose hooks are switched on by name."""
+
+    @property
+    def config(self) -> str:
+        """Where the user's configuration is."""
+        given = self.environ.get("XDG_CONFIG_HOME", "")
+        return given if given.startswith("/") else f"{self.home}/.config"
 
 
 class Reading(Record):
@@ -94,6 +113,8 @@ if TYPE_CHECKING:
         NAME: str
         EVENTS: Mapping[str, str]
         """Event names in this dialect's files, and the canonical ones."""
+        TOOLS: Vocabulary | None
+        """Its names for tools; None for those who use ours, which are Claude Code's."""
 
         def sources(self, places: Places) -> Sequence[Source]:
             """The files where this system keeps its hooks, whether they exist or not."""
@@ -134,6 +155,7 @@ if TYPE_CHECKING:
 
     class AgentHalf(Protocol):
         NAME: str
+        TOOLS: Vocabulary | None
         CAN: Mapping[str, frozenset[str]]
         """What the agent carries out, by event; `*` is every other event. See `degrade`."""
         DEADLINES: Mapping[str, float]
@@ -155,6 +177,23 @@ if TYPE_CHECKING:
             """For an event that could not be read: block, if the event may be one that can be."""
 
 
+def module_name(name: str) -> str:
+    return "native" if name == "fairlead" else name.replace("-", "_")
+
+
+def signs(name: str, places: Places) -> Iterator[str]:
+    """Where a dialect's files would be."""
+    for sign in SIGNS.get(name, ()):
+        if sign.startswith("~/.config/"):
+            yield f"{places.config}/{sign[10:]}"
+        elif sign.startswith("~/"):
+            yield f"{places.home}/{sign[2:]}"
+        elif sign.startswith("$"):
+            yield places.environ.get(sign[1:], "")
+        else:
+            yield f"{places.managed if sign.startswith('/') else places.project + '/'}{sign}"
+
+
 _HALVES: dict[str, Any] = {}
 """Modules that were asked for: an import statement costs 2 µs, and each hook needs its dialect twice."""
 
@@ -171,7 +210,7 @@ def agent_half(name: str) -> AgentHalf:
 def _load(name: str, known: tuple[str, ...]) -> Any:
     if name not in known:
         raise UsageError(f"unknown agent {name!r}", hint=f"one of: {', '.join(sorted(known))}")
-    module = __import__(f"fairlead.dialects.{MODULES[name]}", fromlist=["NAME"])
+    module = __import__(f"fairlead.dialects.{module_name(name)}", fromlist=["NAME"])
     if known is HOOK_HALVES:
         _HALVES[name] = module
     return module

@@ -26,6 +26,7 @@ from fairlead.events import Event
 from fairlead.handlers.command import Command, Script
 from fairlead.handlers.function import Named
 from fairlead.hooks import Hook, HookFailed, Origin
+from fairlead.tools import Vocabulary, read_call, tool
 from fairlead.verdicts import NONE, Verdict, join_lines, last_given
 
 TYPE_CHECKING = False
@@ -40,6 +41,14 @@ if TYPE_CHECKING:
     from fairlead.work import Result
 
 NAME = "amcp"
+TOOLS = Vocabulary(
+    tool("bash", "Bash"),
+    tool("write_file", "Write", path="file_path"),
+    tool("edit_file", "Edit", path="file_path"),
+    tool("read_file", "Read", path="file_path"),
+    tool("apply_patch", "apply_patch", patch="command"),
+    tool("grep", "Grep"),
+)
 EVENTS: Mapping[str, str] = {
     name: name
     for name in (
@@ -63,9 +72,7 @@ _FIELDS = (
 
 
 def sources(places: Places) -> list[Source]:
-    config = places.environ.get("XDG_CONFIG_HOME", "")
-    config = config if os.path.isabs(config) else os.path.join(places.home, ".config")
-    user, project = os.path.join(config, "amcp"), os.path.join(places.project, ".amcp")
+    user, project = os.path.join(places.config, "amcp"), os.path.join(places.project, ".amcp")
     return [
         Source(path=os.path.join(folder, name), layer=layer, owner=layer)
         for folder, layer in ((user, "user"), (project, "project"))
@@ -299,7 +306,7 @@ def merge(_event: Event, said: Sequence[Verdict]) -> Verdict:
 
 _TALKS = frozenset({"context", "user_message", "stop"})
 CAN: Mapping[str, frozenset[str]] = {
-    "PreToolUse": frozenset({"deny", "ask", "allow", "rewrite"}) | _TALKS,
+    "PreToolUse": frozenset({"deny", "ask", "allow", "rewrite_over"}) | _TALKS,
     "PostToolUse": frozenset({"deny", "output"}) | _TALKS,
     "UserPromptSubmit": frozenset({"deny"}) | _TALKS,
     "Stop": frozenset({"deny"}) | _TALKS,
@@ -311,7 +318,7 @@ INPUT_VARIABLE = ""
 
 
 def read_event(raw: bytes, event_name: str, _environ: Mapping[str, str]) -> Event:
-    return Event.from_payload(wire.decode_object(raw), event_name)
+    return Event.from_payload(read_call(TOOLS, wire.decode_object(raw)), event_name)
 
 
 def write_reply(event: Event, decision: Decision) -> Reply:

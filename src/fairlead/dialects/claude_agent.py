@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from fairlead.work import Result
 
 NAME = "claude-agent"
+TOOLS = None
 _NAMES = (
     "PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "Stop", "SubagentStart", "SubagentStop",
     "PreCompact", "SessionStart", "SessionEnd",

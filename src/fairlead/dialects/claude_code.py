@@ -6,6 +6,7 @@ import os
 
 from fairlead import documents, verdicts, wire
 from fairlead.dialects import HookInput, Reading, Reply, Source, _claude_files
+from fairlead.dialects._claude_reply import DECIDES_INSIDE, ended_before, permission, reason, tool_permission
 from fairlead.dialects._common import Reader, exit_2, given, never_again, read_groups, replace_input
 from fairlead.events import EVENTS as ALL_EVENTS
 from fairlead.events import Event
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from fairlead.work import Result
 
 NAME = "claude-code"
+TOOLS = None
 _OTHERS = ("Interrupt", "BeforeModel", "AfterModel", "BeforeToolSelection", "PreModelRequest", "PostModelRequest")
 EVENTS: Mapping[str, str] = {name: name for name in ALL_EVENTS if name not in _OTHERS}
 
@@ -435,9 +437,6 @@ _OWN_KEYS: Mapping[str, tuple[str, ...]] = {
 """What else Claude Code reads in hookSpecificOutput. Other keys in `extra` are another system's."""
 _ONLY_EXIT_2 = frozenset({"TaskCompleted", "TeammateIdle", "WorktreeCreate", "WorktreeRemove"})
 """Where a refusal in JSON is not read."""
-_DECIDES_INSIDE = frozenset({"PreToolUse", "PermissionRequest", "PreModelSwitch", "Elicitation", "ElicitationResult"})
-_ENDS_BEFORE = frozenset({"PreToolUse", "PermissionRequest", "PreModelSwitch"})
-"""Where `continue: false` alone is too late: Claude Code carries the thing out and stops after it."""
 
 
 def read_event(raw: bytes, event_name: str, _environ: Mapping[str, str]) -> Event:
@@ -451,14 +450,14 @@ def write_reply(event: Event, decision: Decision) -> Reply:
     refused = decision.denies and event.name in _ONLY_EXIT_2
     return Reply(
         stdout=wire.encode(answer) + b"\n" if answer else b"",
-        stderr=f"{_reason(decision)}\n" if refused else "",
+        stderr=f"{reason(decision)}\n" if refused else "",
         exit_code=2 if refused else 0,
     )
 
 
 def _worktree_reply(event: Event, decision: Decision) -> Reply:
     if decision.denies:
-        return Reply(stderr=f"{_reason(decision)}\n", exit_code=2)
+        return Reply(stderr=f"{reason(decision)}\n", exit_code=2)
     path = decision.extra.get("worktreePath")
     if event.name != "WorktreeCreate" or not isinstance(path, str):
         return Reply()
@@ -467,15 +466,13 @@ def _worktree_reply(event: Event, decision: Decision) -> Reply:
 
 def write_result(event: Event, decision: Decision) -> dict[str, Any]:
     """One hook's JSON, with exactly the keys that Claude Code knows for this event."""
-    if decision.stop and event.name in _ENDS_BEFORE and not decision.denies:
-        reason = decision.stop_reason or "a hook has ended the turn"
-        decision = decision.but(decision="deny", said="", reason=reason)
+    decision = ended_before(event, decision)
     answer: dict[str, Any] = {}
     specific = _specific(event, decision)
     if specific:
         answer["hookSpecificOutput"] = {"hookEventName": event.name, **specific}
-    if decision.denies and event.name not in _DECIDES_INSIDE and not _goes_on_by_context(event, decision):
-        answer |= {"decision": "block", "reason": _reason(decision)}
+    if decision.denies and event.name not in DECIDES_INSIDE and not _goes_on_by_context(event, decision):
+        answer |= {"decision": "block", "reason": reason(decision)}
     if decision.stop:
         answer |= given({"continue": False, "stopReason": decision.stop_reason})
     # What a hook says to the person about a new directory, Claude Code gives to the model.
@@ -489,10 +486,6 @@ def write_result(event: Event, decision: Decision) -> dict[str, Any]:
     )
 
 
-def _reason(decision: Decision) -> str:
-    return decision.reason or "Blocked by hook"
-
-
 def _specific(event: Event, decision: Decision) -> dict[str, Any]:
     if event.name == "PermissionRequest":
         return _permission(decision)
@@ -502,7 +495,7 @@ def _specific(event: Event, decision: Decision) -> dict[str, Any]:
         return {"additionalContext": decision.reason}
     found = given({key: decision.extra.get(key) for key in _OWN_KEYS.get(event.name, ())})
     if event.name in ("PreToolUse", "PreModelSwitch"):
-        found |= _tool_permission(decision)
+        found |= tool_permission(decision)
     if event.name == "PostToolUse" and decision.updated_output is not None:
         found["updatedToolOutput"] = _shaped(event, decision.updated_output)
     if decision.for_model and event.name != "DirectoryAdded":
@@ -524,27 +517,12 @@ def _shaped(event: Event, output: Any) -> Any:
     return output
 
 
-def _tool_permission(decision: Decision) -> dict[str, Any]:
-    if decision.denies:
-        return {"permissionDecision": "deny", "permissionDecisionReason": _reason(decision)}
-    found = {}
-    if decision.decision != "none":
-        found = given({"permissionDecision": decision.decision, "permissionDecisionReason": decision.reason})
-    return found | _rewrite(decision)
-
-
 def _permission(decision: Decision) -> dict[str, Any]:
-    if decision.denies:
-        nested = {"behavior": "deny", "message": _reason(decision), "interrupt": decision.extra.get("interrupt")}
-        return {"decision": given(nested)}
-    if decision.decision != "allow":
-        return {}
-    permissions = given({"updatedPermissions": decision.extra.get("updatedPermissions")})
-    return {"decision": {"behavior": "allow", **_rewrite(decision), **permissions}}
-
-
-def _rewrite(decision: Decision) -> dict[str, Any]:
-    return {} if decision.updated_input is None else {"updatedInput": decision.updated_input}
+    found = permission(decision)
+    if found:
+        more = ("interrupt",) if decision.denies else ("updatedPermissions",)
+        found["decision"] |= given({key: decision.extra.get(key) for key in more})
+    return found
 
 
 def _elicitation(decision: Decision) -> dict[str, Any]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from fairlead.verdicts import Decision
 
 NAME = "code-agent"
+TOOLS = None
 EVENTS: Mapping[str, str] = {
     name: name
     for name in (

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from fairlead.work import Result
 
 NAME = "codemie"
+TOOLS = None
 EVENTS: Mapping[str, str] = {
     name: name
     for name in (
@@ -260,7 +261,7 @@ def log(report: Report, setting: Setting) -> None:
 # --- the agent half ----------------------------------------------------------------------------------
 
 CAN: Mapping[str, frozenset[str]] = {
-    "PreToolUse": frozenset({"deny", "allow", "rewrite", "context"}),
+    "PreToolUse": frozenset({"deny", "allow", "rewrite_over", "context"}),
     "UserPromptSubmit": frozenset({"deny", "allow", "context"}),
     "SessionStart": frozenset({"deny", "allow", "context"}),
     "Stop": frozenset({"deny", "allow", "context"}),

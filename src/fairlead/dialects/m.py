@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fairlead.verdicts import Decision
 
 NAME = "m"
+TOOLS = None
 CAN: Mapping[str, frozenset[str]] = {"*": frozenset({"deny", "allow"})}
 DEADLINES: Mapping[str, float] = {"*": 300.0}
 CAPS_STOPS = False

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fairlead.work import Result
 
 NAME = "fairlead"
+TOOLS = None
 EVENTS: Mapping[str, str] = {name: name for name in ALL_EVENTS}
 
 GUARDED = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit"})
@@ -60,12 +61,9 @@ _TEXT_IS_CONTEXT = frozenset({"SessionStart", "UserPromptSubmit", "UserPromptExp
 
 
 def sources(places: Places) -> list[Source]:
-    config = places.environ.get("XDG_CONFIG_HOME", "")
-    if not os.path.isabs(config):
-        config = os.path.join(places.home, ".config")
     found = [
         Source(path=os.path.join(places.managed, "fairlead", "fairlead.toml"), layer="managed", owner="managed"),
-        Source(path=os.path.join(config, "fairlead", "fairlead.toml"), layer="user", owner="user"),
+        Source(path=os.path.join(places.config, "fairlead", "fairlead.toml"), layer="user", owner="user"),
         Source(path=os.path.join(places.project, "fairlead.toml"), layer="project", owner="project"),
         Source(path=os.path.join(places.project, "fairlead.local.toml"), layer="local", owner="project"),
     ]
@@ -317,6 +315,8 @@ def _seconds(value: object) -> float | None:
 
 
 def _priority(reader: Reader, value: Any, path: Path) -> int:
+    if isinstance(value, float) and value.is_integer():  # a whole number to JSON Schema
+        return int(value)
     return value if reader.expect(value, int, path, "priority must be a whole number") else 0
 
 
