@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 UNTRUSTED = "comes from a project that is not trusted"
 REWRITABLE = frozenset({"PreToolUse", "PermissionRequest"})
+_AT_ONCE = 64
+"""Hooks that run side by side: a patch of a thousand files must not start a thousand processes."""
 
 
 class Batch:
@@ -166,7 +168,8 @@ def _attempt(group: Group, event: Event, setting: Setting, reports: list[Report]
         reports += batch
         try:
             if not ended:
-                yield Batch(batch, setting)
+                for start in range(0, len(batch), _AT_ONCE):
+                    yield Batch(batch[start : start + _AT_ONCE], setting)
             for report in batch:
                 _settle(half, report, setting)
         finally:

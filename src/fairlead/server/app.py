@@ -1,0 +1,121 @@
+"""The whole service as one ASGI application."""
+
+from __future__ import annotations
+
+import os
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import Response
+from starlette.routing import Route, Router
+
+from fairlead import wire
+from fairlead.server import protocol, security
+from fairlead.server.desk import Desk
+from fairlead.server.inbox import Inbox
+from fairlead.server.records import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+
+    from starlette.requests import Request
+
+    from fairlead.server.store import Store
+
+_PAGES = os.path.join(os.path.dirname(__file__), "pages")
+_KINDS = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".json": "application/json",
+    ".webmanifest": "application/manifest+json",
+}
+
+
+def build(store: Store, *, hosts: Iterable[str], token: str, keys: security.OneTimeKeys) -> Any:
+    """`hosts` are the names, with ports, under which we may be called; `token` is the user's own key."""
+    desk = Desk(store)
+    inbox = Inbox(desk, keys, security.hashed(token))
+
+    @asynccontextmanager
+    async def lifespan(_app: Router) -> AsyncIterator[None]:
+        await desk.start()
+        yield
+        await desk.stop()
+
+    routes = [
+        Route(protocol.PATH, protocol.InteractionRequest(desk), methods=["POST"]),
+        *inbox.routes(),
+        Route("/api/health", _health, methods=["GET"]),
+        *(Route(path, _page(name), methods=["GET"]) for path, name in _pages()),
+    ]
+    return Guarded(Router(routes=routes, lifespan=lifespan), frozenset(hosts))
+
+
+async def _health(_request: Request) -> Response:
+    return Response(b'{"ok":true}\n', media_type="application/json")
+
+
+def _pages() -> list[tuple[str, str]]:
+    names = sorted(os.listdir(_PAGES)) if os.path.isdir(_PAGES) else []
+    return [("/" if name == "index.html" else f"/{name}", name) for name in names]
+
+
+def _page(name: str) -> Any:
+    kind = _KINDS[os.path.splitext(name)[1]]
+
+    async def page(_request: Request) -> Response:
+        with open(os.path.join(_PAGES, name), "rb") as file:  # noqa: ASYNC230  # a few kilobytes from the page cache
+            return Response(file.read(), headers={"content-type": kind})
+
+    return page
+
+
+class Guarded:
+    """In front of everything: the host, the headers of every answer, and no traceback for anybody."""
+
+    def __init__(self, app: Any, hosts: frozenset[str]) -> None:
+        self._app = app
+        self._hosts = hosts
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = False
+
+        async def with_headers(message: Any) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                present = {key for key, _ in message["headers"]}
+                more = [(k.encode(), v.encode()) for k, v in security.HEADERS.items() if k.encode() not in present]
+                message = {**message, "headers": [*message["headers"], *more]}
+            await send(message)
+
+        try:
+            security.check_host(_header(scope, b"host"), self._hosts)
+            await self._app(scope, receive, with_headers)
+        except Refused as refused:
+            await _plain(with_headers, refused)
+        except Exception as error:  # the store is broken or full: said so, and nothing was promised
+            if started:
+                raise
+            await _plain(with_headers, _trouble(error))
+
+
+def _trouble(error: Exception) -> Refused:
+    return Refused(503, "unavailable", f"the store cannot be used now ({type(error).__name__}: {error}); try again")
+
+
+def _header(scope: Any, name: bytes) -> str:
+    return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), "")
+
+
+async def _plain(send: Any, refused: Refused) -> None:
+    body = wire.encode(protocol.error(refused)) + b"\n"
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,198 @@
+"""What agents call: `POST /api/internal/interaction-request`, answered when a person has decided.
+
+The answer begins at once and is kept alive with blanks, which JSON allows before a value: so a wait of any length
+passes proxies that give up on silence. An ASGI application by itself, since ten thousand of these may wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from fairlead import wire
+from fairlead.errors import InputError
+from fairlead.server import security
+from fairlead.server.records import DECIDED, PENDING, Asked, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fairlead.server.desk import Desk
+    from fairlead.server.records import Interaction, Run
+
+PATH = "/api/internal/interaction-request"
+KEEPALIVE = 15.0
+"""Seconds; a third of what the most impatient proxies wait for."""
+LARGEST = 16 * 1024 * 1024
+EXPIRES = 3600.0
+"""Seconds that a question waits for a person, if the asker does not say; then the answer is no."""
+_LONGEST = 7 * 24 * 3600.0
+_KINDS = ("approval", "input")
+_LONGEST_ID = 255
+
+
+def read_request(body: bytes, headers: Mapping[str, str]) -> Asked:
+    """Raises Refused with what is missing or wrong."""
+    try:
+        fields = wire.decode_object(body)
+    except InputError as error:
+        raise Refused(400, "invalid_input", f"the body cannot be read: {error}") from None
+    header = headers.get("x-m-request-id", "")
+    fields = {**fields, **({"request_id": header} if header else {})}
+    values = {name: _text(fields, name) for name in ("run_id", "type", "tool", "request_id")}
+    if values["type"] not in _KINDS:
+        raise Refused(400, "invalid_input", f"type is {values['type']!r}; it must be approval or input")
+    payload = fields.get("payload", {})
+    if not isinstance(payload, dict):
+        raise Refused(400, "invalid_input", "payload must be an object")
+    return Asked(
+        run_id=values["run_id"],
+        request_id=values["request_id"],
+        kind=values["type"],
+        tool=values["tool"],
+        payload=payload,
+        body=body,
+        digest=hashlib.sha256(body).hexdigest(),
+        likeness=_likeness(values, payload),
+        expires_in=_expires_in(fields),
+        people=_people(fields),
+    )
+
+
+def _text(fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name)
+    if not isinstance(value, str) or not value:
+        raise Refused(400, "invalid_input", f"{name} is missing" if value in (None, "") else f"{name} must be a string")
+    if name != "tool" and len(value) > _LONGEST_ID:
+        raise Refused(400, "invalid_input", f"{name} is longer than {_LONGEST_ID} characters")
+    return value
+
+
+def _likeness(values: Mapping[str, str], payload: dict[str, Any]) -> str:
+    said = wire.encode([values["type"], values["tool"], _sorted(payload)])
+    return hashlib.sha256(said).hexdigest()
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list) else value
+
+
+def _expires_in(fields: Mapping[str, Any]) -> float:
+    value = fields.get("expires_in", EXPIRES)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= _LONGEST:
+        raise Refused(400, "invalid_input", f"expires_in must be a number of seconds up to {_LONGEST:.0f}")
+    return float(value)
+
+
+def _people(fields: Mapping[str, Any]) -> int:
+    value = fields.get("people", 1)
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10:
+        raise Refused(400, "invalid_input", "people must be a number from 1 to 10")
+    return value
+
+
+def told(interaction: Interaction) -> dict[str, Any]:
+    """What the agent is told about a decided question."""
+    if interaction.state != DECIDED:
+        return {"decision": "block", "message": interaction.message or "nobody answered in time"}
+    if not interaction.allow:
+        reason = interaction.message
+        return {"decision": "block", "message": f"User rejected: {reason}" if reason else "User rejected"}
+    found: dict[str, Any] = {"decision": "allow"}
+    if interaction.message:
+        found["message"] = interaction.message
+    if interaction.response is not None:
+        found["response"] = interaction.response
+    if interaction.updated_input is not None:
+        found["updated_input"] = interaction.updated_input
+    return found
+
+
+class InteractionRequest:
+    """The endpoint."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
+        try:
+            interaction, new = await self._asked(headers, await _body(headers, receive))
+        except Refused as refused:
+            await _answer(send, refused.status, error(refused))
+            return
+        if interaction.state != PENDING:
+            await _answer(send, 200 if new else 409, told(interaction))
+            return
+        await self._keep_waiting(interaction, receive, send)
+
+    async def _asked(self, headers: Mapping[str, str], body: bytes) -> tuple[Interaction, bool]:
+        run = await self._run_of(headers)
+        asked = read_request(body, headers)
+        if asked.run_id != run.id:
+            raise Refused(404, "not_found", f"this key does not belong to the run {asked.run_id!r}")
+        if not run.active:
+            raise Refused(409, "invalid_state", "this run has ended; start another one")
+        return await self._desk.ask(asked)
+
+    async def _run_of(self, headers: Mapping[str, str]) -> Run:
+        key = security.bearer(headers)
+        run: Run | None = await self._desk.run_of_key(security.hashed(key)) if key else None
+        if run is None:
+            raise Refused(401, "unauthorized", "send the run's key: Authorization: Bearer …")
+        return run
+
+    async def _keep_waiting(self, interaction: Interaction, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        await send({"type": "http.response.body", "body": b" ", "more_body": True})
+        gone = asyncio.ensure_future(receive())
+        decided = await self._desk.waiter(interaction)
+        try:
+            while not decided.done() and not gone.done():
+                await asyncio.wait((decided, gone), timeout=KEEPALIVE, return_when=asyncio.FIRST_COMPLETED)
+                if not decided.done() and not gone.done():
+                    await send({"type": "http.response.body", "body": b" ", "more_body": True})
+            if decided.done():
+                await send({"type": "http.response.body", "body": wire.encode(told(decided.result())) + b"\n"})
+        finally:
+            gone.cancel()
+            self._desk.leave(interaction, decided)
+
+
+_HEADERS = [
+    (b"content-type", b"application/json"),
+    (b"x-accel-buffering", b"no"),
+    *((key.encode(), value.encode()) for key, value in security.HEADERS.items()),
+]
+
+
+def error(refused: Refused) -> dict[str, Any]:
+    return {"error": {"code": refused.code, "message": str(refused)}}
+
+
+async def _body(headers: Mapping[str, str], receive: Any) -> bytes:
+    too_large = Refused(413, "too_large", f"a request may hold {LARGEST // 1024 // 1024} MiB")
+    length = headers.get("content-length", "")
+    if length.isdecimal() and int(length) > LARGEST:
+        raise too_large
+    parts, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Refused(400, "invalid_input", "the request ended before its body did")
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > LARGEST:
+            raise too_large
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+async def _answer(send: Any, status: int, value: dict[str, Any]) -> None:
+    body = wire.encode(value) + b"\n"
+    length = (b"content-length", str(len(body)).encode())
+    await send({"type": "http.response.start", "status": status, "headers": [*_HEADERS, length]})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,100 @@
+"""The values of the approval service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead._record import Record
+
+PENDING, DECIDED, EXPIRED = "pending", "decided", "expired"
+
+
+class Run(Record):
+    """One agent process, or one standing key, that asks."""
+
+    id: str
+    agent: str = ""
+    project: str = ""
+    title: str = ""
+    created_at: float
+    ended_at: float | None = None
+
+    @property
+    def active(self) -> bool:
+        return self.ended_at is None
+
+
+class Asked(Record):
+    """What an agent asks, as it came."""
+
+    run_id: str
+    request_id: str
+    kind: str
+    """`approval` or `input`"""
+    tool: str
+    payload: dict[str, Any]
+    body: bytes
+    """The raw request: what is stored, and what a decision is about."""
+    digest: str
+    """Of the body."""
+    likeness: str
+    """Equal for requests that ask the same thing again under another id."""
+    expires_in: float
+    people: int = 1
+    """How many have to agree."""
+
+
+class Interaction(Record):
+    """A question to a person, and what became of it."""
+
+    id: str
+    run_id: str
+    request_id: str
+    kind: str
+    tool: str
+    body: bytes
+    digest: str
+    created_at: float
+    expires_at: float
+    people: int = 1
+    agreed: tuple[str, ...] = ()
+    """Who has, while others still have to."""
+    state: str = PENDING
+    """`pending`, `decided` in time, or `expired`, which the agent was told as a no."""
+    allow: bool | None = None
+    """What a person said, also if they said it late."""
+    message: str = ""
+    response: Any = None
+    updated_input: dict[str, Any] | None = None
+    decided_by: str = ""
+    decided_at: float | None = None
+    used: bool = False
+    """A late answer that the agent's next try has taken."""
+
+    @property
+    def late(self) -> bool:
+        """Answered when nobody waited any more: kept for the agent's next try."""
+        return self.state == EXPIRED and self.allow is not None
+
+
+class Answer(Record):
+    """What a person says."""
+
+    allow: bool
+    by: str
+    digest: str
+    """Of what they were shown."""
+    message: str = ""
+    response: Any = None
+    updated_input: dict[str, Any] | None = None
+
+
+class Refused(Exception):  # noqa: N818  # a fact about a request, with its HTTP status
+    """A request that cannot be carried out: why, and what to do."""
+
+    def __init__(self, status: int, code: str, message: str, interaction: Interaction | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.interaction = interaction
+        """What stands instead, where there is something."""

@@ -1,0 +1,173 @@
+"""What a person is shown of a question: the real command, a proper diff, every character visible."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from fairlead import patches, wire
+from fairlead.server.visible import shown, suspicious
+
+if TYPE_CHECKING:
+    from fairlead.server.records import Interaction, Run
+
+    Part = dict[str, Any]
+
+_COMMANDS = {"Bash": "command", "PowerShell": "command", "run_shell_command": "command"}
+
+
+def item(interaction: Interaction, run: Run | None) -> dict[str, Any]:
+    """All that a page or a terminal needs for one question."""
+    asked = wire.decode_object(interaction.body)
+    payload = asked.get("payload", {})
+    parts = parts_of(interaction.tool, payload, str(asked.get("cwd") or (run.project if run else "")))
+    return {
+        "id": interaction.id,
+        "kind": interaction.kind,
+        "tool": shown(interaction.tool),
+        "digest": interaction.digest,
+        "run": _run(interaction.run_id, run),
+        "created_at": interaction.created_at,
+        "expires_at": interaction.expires_at,
+        "people": interaction.people,
+        "agreed": list(interaction.agreed),
+        "parts": parts,
+        "payload": payload,
+        "edits": _editable(interaction.tool, payload),
+        "warnings": _warnings(payload),
+        **_outcome(interaction),
+    }
+
+
+def _run(run_id: str, run: Run | None) -> dict[str, Any]:
+    if run is None:
+        return {"id": run_id, "agent": "", "project": "", "title": "", "active": False}
+    return {
+        "id": run.id,
+        "agent": shown(run.agent),
+        "project": shown(run.project),
+        "title": shown(run.title),
+        "active": run.active,
+    }
+
+
+def _outcome(interaction: Interaction) -> dict[str, Any]:
+    return {
+        "state": interaction.state,
+        "allow": interaction.allow,
+        "message": shown(interaction.message),
+        "response": interaction.response,
+        "updated_input": interaction.updated_input,
+        "decided_by": interaction.decided_by,
+        "decided_at": interaction.decided_at,
+        "late": interaction.late,
+    }
+
+
+def parts_of(tool: str, payload: dict[str, Any], cwd: str) -> list[Part]:
+    """In the order in which a person reads: what it is, where, what changes."""
+    if tool == "AskUserQuestion" and isinstance(payload.get("questions"), list):
+        return [_question(question) for question in payload["questions"]]
+    command = payload.get(_COMMANDS.get(tool, "command"))
+    if tool == "apply_patch" and isinstance(command, str):
+        calls = patches.calls(command, cwd)
+        return [part for name, given in calls for part in parts_of(name, given, cwd)] or [_text("patch", command)]
+    if isinstance(command, str) and tool in _COMMANDS:
+        return [_text("command", command), *_rest(payload, ("command",))]
+    if tool == "Write" and isinstance(payload.get("content"), str):
+        return [_path(payload, cwd), _text("content", payload["content"]), *_rest(payload, ("file_path", "content"))]
+    if tool in ("Edit", "MultiEdit") and isinstance(payload.get("file_path"), str):
+        return [
+            _path(payload, cwd),
+            *_diffs(payload),
+            *_rest(payload, ("file_path", "old_string", "new_string", "edits")),
+        ]
+    return [_text("input", _pretty(payload))]
+
+
+def _text(label: str, text: str) -> Part:
+    return {
+        "label": label,
+        "text": shown(text),
+        "lines": text.count("\n") + 1,
+        "bytes": len(text.encode("utf-8", "replace")),
+    }
+
+
+def _pretty(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _rest(payload: dict[str, Any], known: tuple[str, ...]) -> list[Part]:
+    """Nothing that the tool is given stays out of sight."""
+    rest = {key: value for key, value in payload.items() if key not in known}
+    return [_text("more", _pretty(rest))] if rest else []
+
+
+def _path(payload: dict[str, Any], cwd: str) -> Part:
+    path = str(payload.get("file_path", ""))
+    whole = os.path.join(cwd, path)
+    part: Part = {"label": "file", "text": shown(path)}
+    if os.path.isabs(whole) and os.path.realpath(whole) != os.path.normpath(whole):
+        part["note"] = f"really {shown(os.path.realpath(whole))}"
+    return part
+
+
+def _diffs(payload: dict[str, Any]) -> list[Part]:
+    edits = payload["edits"] if isinstance(payload.get("edits"), list) else [payload]
+    return [_diff(edit) for edit in edits if isinstance(edit, dict)]
+
+
+def _diff(edit: dict[str, Any]) -> Part:
+    if edit.get("deleted"):
+        return {"label": "change", "text": "the file is deleted"}
+    old, new = (str(edit.get(key, "")).split("\n") for key in ("old_string", "new_string"))
+    return {"label": "change", "diff": diff_lines(old, new), "everywhere": bool(edit.get("replace_all"))}
+
+
+def diff_lines(old: list[str], new: list[str]) -> list[tuple[str, str]]:
+    """Whole lines with `-`, `+` or a blank before them. What did not change is shown too: it is part of the edit."""
+    found: list[tuple[str, str]] = []
+    for word, i1, i2, j1, j2 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if word == "equal":
+            found += [(" ", shown(line)) for line in old[i1:i2]]
+        else:
+            found += [("-", shown(line)) for line in old[i1:i2]]
+            found += [("+", shown(line)) for line in new[j1:j2]]
+    return found
+
+
+def _question(question: Any) -> Part:
+    if not isinstance(question, dict):
+        return _text("question", str(question))
+    options = question.get("options")
+    return {
+        "label": "question",
+        "question": shown(str(question.get("question", ""))),
+        "key": str(question.get("question", "")),
+        "header": shown(str(question.get("header", ""))),
+        "multiple": bool(question.get("multiSelect")),
+        "options": [_option(option) for option in options] if isinstance(options, list) else [],
+    }
+
+
+def _option(option: Any) -> dict[str, str]:
+    if not isinstance(option, dict):
+        return {"label": shown(str(option)), "value": str(option), "description": ""}
+    label = str(option.get("label", ""))
+    return {"label": shown(label), "value": label, "description": shown(str(option.get("description", "")))}
+
+
+def _editable(tool: str, payload: dict[str, Any]) -> str:
+    """The field that "allow with changes" offers first; empty for the whole input."""
+    for names, key in ((_COMMANDS, "command"), (("Write",), "content"), (("Edit",), "new_string")):
+        if tool in names and isinstance(payload.get(key), str):
+            return key
+    return ""
+
+
+def _warnings(payload: dict[str, Any]) -> list[str]:
+    words = suspicious(wire.encode_text(payload))
+    return [f"looks like another word: {shown(word)}" for word in words]
