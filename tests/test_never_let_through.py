@@ -229,3 +229,26 @@ def test_a_project_that_is_not_trusted_cannot_refuse_by_being_broken(place: Home
     place.write("fairlead.toml", "guard = \n")
     hooks = Hooks.load(place.project, home=place.home, environ=place.environ, managed=str(place.root))
     assert hooks.fire_sync(PreToolUse(tool_name="Bash", tool_input={"command": "ls"})).decision == "none"
+
+
+def test_fairlead_in_two_agents_does_not_ask_itself(place: Home, fairlead: Callable[..., Ran]) -> None:
+    """Each agent's settings hold our own call: as a hook of that agent it would lead back to us, and round again."""
+    ours = [
+        f"{sys.executable} -I {place.root}/lib/fairlead/__main__.py hook --agent cursor",
+        "fairlead hook --agent cursor --timeout 30",
+        "'/opt/my tools/fairlead' hook --agent cursor",
+        "python3 -m fairlead hook --agent=cursor",
+    ]
+    place.write("~/.cursor/hooks.json", {"version": 1, "hooks": {"preToolUse": [{"command": line} for line in ours]}})
+    ran = fairlead("list", "--json")
+    assert ran.json == []
+
+
+def test_a_circle_of_hooks_ends_with_a_refusal(place: Home, fairlead: Callable[..., Ran]) -> None:
+    event = '{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_input":{"command":"ls"}}'
+    place.script("~/round.sh", f"echo x >> ~/rounds; echo '{event}' | {sys.executable} -m fairlead hook --agent codemie")
+    hook = {"matcher": "Bash", "hooks": [{"type": "command", "command": f"{place.home}/round.sh"}]}
+    place.write("~/.claude/settings.json", {"hooks": {"PreToolUse": [hook]}})
+    ran = fairlead("hook", "--agent", "codex", stdin=event)
+    assert ran.json["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert (place.home / "rounds").read_text().count("x") <= 5

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from fairlead.events import Event
 
 
+RUNS_IN = "FAIRLEAD_HOOK_RUN"
+"""In the environment of every hook: the hooks inside which it runs."""
+DEEPEST = 5
+"""Hooks inside hooks; beyond it something goes round in a circle. Never a reason to say nothing: only to refuse."""
+
+
 class Request(Record):
     """Who asks, and about which project."""
 
@@ -58,6 +64,8 @@ class Result(Record):
 def as_hook(request: Request) -> Answer:
     """Be one hook: run Fairlead's and other systems' hooks, not those that the agent runs itself."""
     half = dialects.agent_half(request.agent)
+    if request.environ.get(RUNS_IN, "").count("/") >= DEEPEST:
+        return Answer(reply=half.write_failure(request.event_name, "a hook has called Fairlead, which has called it …"))
     try:
         event = half.read_event(request.raw, request.event_name, request.environ)
         hooks = _load(request, event, own=False)

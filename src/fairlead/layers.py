@@ -47,7 +47,7 @@ def load(
             if source.path in readers and not _is_read_by_nobody(agent, source):
                 del readers[source.path]
     readings = [*natives, *(_read(_by_shape(name, agent, s, own), s, places) for name, s in readers.values())]
-    readings = [(source, _judged(reading, source, trust_project)) for source, reading in readings]
+    readings = [(source, _judged(_others(reading), source, trust_project)) for source, reading in readings]
     problems = [problem for _, reading in readings for problem in reading.problems]
     hooks = _arranged(readings)
     return Loaded(hooks=tuple(hooks), problems=tuple(problems), replaced=tuple(_replaced(readings, hooks)))
@@ -177,6 +177,22 @@ def _with_repeated(reading: Reading, source: Source, text: str) -> Reading:
 
 
 _TWICE = "of two lists or objects both count here, of anything else the last; other readers may differ"
+
+
+def _others(reading: Reading) -> Reading:
+    """Without our own calls: in one agent's settings they are how it asks us, and would have us ask ourselves."""
+    if not any(calls_fairlead(hook.handler.describe()) for hook in reading.hooks):
+        return reading
+    return reading.but(hooks=tuple(hook for hook in reading.hooks if not calls_fairlead(hook.handler.describe())))
+
+
+def calls_fairlead(command: str) -> bool:
+    """Whether a command line is `fairlead hook …`, however it was started."""
+    if "fairlead" not in command:
+        return False
+    words = [word.strip("'\"") for word in command.split()]
+    names = (os.path.basename(word.removesuffix("/__main__.py")) for word in words)
+    return any(name == "fairlead" and after == "hook" for name, after in zip(names, words[1:], strict=False))
 
 
 def _judged(reading: Reading, source: Source, trust_project: bool) -> Reading:
