@@ -59,7 +59,7 @@ def _print(scenes: Scenes, kept: str) -> None:
     page = _show.Page()
     page.prose(
         "Fairlead is one hook engine for every coding agent. Here is a project with hooks that were written for "
-        "five different systems, and with some in fairlead.toml. Six agents ask; all of the hooks answer."
+        "five different systems, and with some in fairlead.toml. Nine agents ask or listen; all of the hooks answer."
     )
     for number, scene in enumerate(scenes, 1):
         _print_scene(page, number, scene)

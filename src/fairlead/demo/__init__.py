@@ -44,7 +44,7 @@ SCENES = (
         point="A hook written for Code Agent refuses. Every agent hears it in its own words.",
         agent="m",
         raw={"tool": "Bash", "input": {"command": "git push --force origin main"}},
-        listeners=("claude-code", "code-agent", "codemie", "amcp", "claude-agent"),
+        listeners=("claude-code", "codex", "gemini", "cursor", "code-agent", "codemie", "amcp", "claude-agent"),
     ),
     Scene(
         title="Claude Code wants to run: git push origin main",
@@ -79,10 +79,11 @@ SCENES = (
         },
     ),
     Scene(
-        title="AMCP wants to write: .env",
-        point="A hook written for Claude Code refuses.",
-        agent="amcp",
-        raw=_call("Write", file_path=".env", content="API_KEY=…"),
+        title="Codex wants to apply a patch that adds: .env",
+        point="A hook written for Claude Code's Edit and Write refuses: it sees the patch file by file.",
+        agent="codex",
+        raw=_call("apply_patch", command="*** Begin Patch\n*** Add File: .env\n+API_KEY=…\n*** End Patch"),
+        listeners=("amcp",),
     ),
     Scene(
         title="AMCP wants to call: Deploy",
