@@ -9,10 +9,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import functions, spawning, starting
+from benchmarks import functions, guard, spawning, starting
 from benchmarks.measure import Suite
 
-SUITES = {"spawning": (spawning.run, 200), "functions": (functions.run, 60), "starting": (starting.run, 25)}
+SUITES = {
+    "spawning": (spawning.run, 200),
+    "functions": (functions.run, 60),
+    "starting": (starting.run, 25),
+    "guard": (guard.run, 60),
+}
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
 

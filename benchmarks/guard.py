@@ -1,15 +1,15 @@
-"""What the guard costs: typical commands warm, the worst of 10 KB, growth, import.
+"""What the guard costs: typical commands beside reading them only, 10 KB in one command, hostile shapes.
 
-Run ``python benchmarks/guard.py``.
+All times are of the processor: nothing here waits, and the machine may be busy.
 """
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from benchmarks.measure import Claim, Figure, Suite, interleave
 from fairlead.guard import Guard
 
 TYPICAL = (
@@ -26,65 +26,125 @@ TYPICAL = (
     "python3 -c \"import json; print(json.load(open('package.json'))['version'])\"",
     'bash -c "$(echo cm0gLXJmIC8= | base64 -d)"',
 )
+
+
+def _rows(row: str, size: int) -> str:
+    """Return numbered rows of about this size together."""
+    count = size // len(row) + 1
+    return "".join(row.format(n=number) for number in range(count))[:size].rpartition(row[-1])[0] + row[-1]
+
+
 SHAPES: dict[str, Callable[[int], str]] = {
     "words": lambda size: "echo " + "word " * (size // 5),
-    "commands": lambda size: "a b;" * (size // 4),
     "quotes": lambda size: "echo " + "'a b' " * (size // 6),
-    "paths": lambda size: "cat " + "src/a.py " * (size // 9),
+    "variables": lambda size: "echo " + '"$a b" ' * (size // 14),
+    "files": lambda size: "cat " + _rows("src/module_{n}/file.py ", size),
+    "files to delete": lambda size: "rm -f " + _rows("src/module_{n}/file.py ", size),
+    "globs": lambda size: "cat " + _rows("src/{n}/*.e?v* ", size),
+    "lines of a script": lambda size: _rows("mkdir -p out/dir{n} && cp -r src/mod{n} out/dir{n}/ || exit 1\n", size),
     "here-document": lambda size: "cat > notes.md <<'E'\n" + "a line of text\n" * (size // 15) + "E\n",
-    "globs": lambda size: "cat " + "src/*.e?v* " * (size // 11),
-    "python strings": lambda size: "python3 - <<'E'\n" + "x = open('a/b.txt', 'w')\n" * (size // 24) + "E\n",
-    "substitutions": lambda size: "echo " + "$(pwd) " * (size // 7),
+    "here-document with variables": lambda size: "cat > notes.md <<E\n" + "a $line of text\n" * (size // 16) + "E\n",
+    "python": lambda size: "python3 - <<'E'\n" + _rows("def f{n}(a):\n    return [a + {n}, 'text']\n", size) + "E\n",
+    "python with files": lambda size: "python3 - <<'E'\n" + _rows("x = open('a/{n}.txt', 'w')\n", size) + "E\n",
 }
 HOSTILE = {
     "forty unclosed $(": "echo " + "$(" * 40,
     "10,000 levels of $(": "echo " + "$(" * 10_000 + "ls" + ")" * 10_000,
+    "10,000 parentheses": "(" * 10_000,
+    "10 KB of commands": "a b;" * 2_500,
     "1 MB of words": "echo " + "word " * 200_000,
-    "500 no-ops and rm -rf /": "true; " * 500 + "rm -rf /",
+    "a variable that doubles": "a=xxxxxxxx;" + "a=$a$a;" * 40 + "echo $a",
 }
+# On a quiet machine: 5 times Python's own splitter, 9 times a parser written in C that judges nothing.
+_OVER_SHLEX = 8.0
+_OVER_TREE_SITTER = 15.0
+# Twice the text costs twice the time; the rest is noise.
+_DOUBLING = 2.6
+# A hostile text is given up before Python's own splitter has split it.
+_HOSTILE = 1.5
 
 
-def _best(action: Callable[[], object], runs: int) -> float:
-    """Return the best of several runs in seconds: the machine is shared."""
-    best = float("inf")
-    for _ in range(runs):
-        start = time.perf_counter()
-        action()
-        best = min(best, time.perf_counter() - start)
-    return best
-
-
-def _judging(guard: Guard, command: str, runs: int) -> float:
-    return _best(lambda: guard.command(command), runs)
-
-
-def _import_cost() -> float:
-    code = "import time; s=time.perf_counter(); import fairlead.guard; print(time.perf_counter()-s)"
-    runs = [
-        float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout) for _ in range(5)
-    ]
-    return min(runs)
-
-
-def main() -> None:
+def run(rounds: int) -> list[Suite]:
     guard = Guard(packs="all", project="/home/u/project", home="/home/u")
-    print(f"import fairlead.guard: {_import_cost() * 1e3:.2f} ms")
-    first = _judging(guard, "ls", 1)
-    print(f"first question (loads the packs): {first * 1e3:.1f} ms\n")
-    print("warm, typical")
-    costs = [(_judging(guard, command, 200), command) for command in TYPICAL]
-    for cost, command in costs:
-        print(f"  {cost * 1e6:8.1f} µs  {command[:80]}")
-    print(f"  {sorted(cost for cost, _ in costs)[len(costs) // 2] * 1e6:8.1f} µs  median\n")
-    print("growth (1 KB, 10 KB, 40 KB)")
-    for name, shape in SHAPES.items():
-        row = [_judging(guard, shape(size), 5) * 1e3 for size in (1_000, 10_000, 40_000)]
-        print(f"  {row[0]:8.2f} {row[1]:8.2f} {row[2]:8.2f} ms  {name}")
-    print("\nhostile")
-    for name, command in HOSTILE.items():
-        finding = guard.command(command)
-        print(f"  {_judging(guard, command, 3) * 1e3:8.2f} ms  {finding.decision:5} {name}")
+    return [_typical(guard, rounds), _growth(guard, max(5, rounds // 6)), _hostile(guard, max(5, rounds // 6))]
 
 
-if __name__ == "__main__":
-    main()
+def _typical(guard: Guard, rounds: int) -> Suite:
+    contenders = {"shlex.split": _each(_split), **_tree_sitter(), "guard, all packs": _each(guard.command)}
+    figures = interleave(contenders, rounds, warm_up=5)
+    ours = figures["guard, all packs"]
+    claims = [Claim("judging a command, against shlex.split", ours, figures["shlex.split"], _OVER_SHLEX)]
+    if "tree-sitter-bash" in figures:
+        parsing = figures["tree-sitter-bash"]
+        claims.append(Claim("judging, against parsing with tree-sitter-bash", ours, parsing, _OVER_TREE_SITTER))
+    return Suite("the guard: one typical command of twelve", 1e6, "µs", list(figures.values()), claims)
+
+
+def _each(action: Callable[[str], object]) -> Callable[[], float]:
+    """Return a turn over all typical commands, and the seconds of one of them."""
+
+    def turn() -> float:
+        started = time.thread_time()
+        for command in TYPICAL:
+            action(command)
+        return (time.thread_time() - started) / len(TYPICAL)
+
+    return turn
+
+
+def _split(command: str) -> Sequence[str]:
+    """Split words; what is no complete shell syntax costs no less."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return ()
+
+
+def _tree_sitter() -> dict[str, Callable[[], float]]:
+    try:
+        import tree_sitter
+        import tree_sitter_bash
+    except ImportError:
+        return {}
+    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+    return {"tree-sitter-bash": _each(lambda command: parser.parse(command.encode()))}
+
+
+def _growth(guard: Guard, rounds: int) -> Suite:
+    contenders = {
+        f"{name}, {size // 1000} KB": _one(guard.command, shape(size))
+        for name, shape in SHAPES.items()
+        for size in (5_000, 10_000)
+    }
+    figures = interleave(contenders, rounds, warm_up=1)
+    claims = [
+        Claim(f"{name}: 10 KB, against 5 KB", figures[f"{name}, 10 KB"], figures[f"{name}, 5 KB"], _DOUBLING)
+        for name in SHAPES
+    ]
+    shown = [figure for name, figure in figures.items() if name.endswith("10 KB")]
+    return Suite("the guard: 10 KB in one command", 1e3, "ms", shown, claims)
+
+
+def _hostile(guard: Guard, rounds: int) -> Suite:
+    ours = interleave({name: _one(guard.command, text) for name, text in HOSTILE.items()}, rounds, warm_up=1)
+    long = [name for name, text in HOSTILE.items() if len(text) >= 10_000]
+    floor = interleave({name: _one(_split, HOSTILE[name]) for name in long}, max(2, rounds // 3), warm_up=0)
+    claims = [
+        Claim(f"{name}, against shlex.split", ours[name], _steady(floor[name], len(ours[name].times)), _HOSTILE)
+        for name in long
+    ]
+    return Suite("the guard: hostile shapes", 1e3, "ms", list(ours.values()), claims)
+
+
+def _steady(figure: Figure, rounds: int) -> Figure:
+    """Return the median of a floor for every round: splitting a megabyte in each would take minutes."""
+    return Figure(figure.name, [figure.median] * rounds)
+
+
+def _one(action: Callable[[str], object], command: str) -> Callable[[], float]:
+    def turn() -> float:
+        started = time.thread_time()
+        action(command)
+        return time.thread_time() - started
+
+    return turn

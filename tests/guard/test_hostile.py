@@ -60,6 +60,22 @@ SHAPES = {
     "lone surrogates": "echo \ud800; " + TAIL,
     "long range": "echo {1..999999999}; " + TAIL,
     "long numbers": "echo {1.." + "9" * 5000 + "}; " + TAIL,
+    "a variable that doubles": "a=xxxxxxxx; " + "a=$a$a; " * 60 + TAIL,
+    "a variable that grows by itself": "a=xxxxxxxx; " + "a+=$a; " * 60 + TAIL,
+    "an array that doubles": "a=(x x); " + 'a=("${a[@]}" "${a[@]}"); ' * 60 + TAIL,
+    "a replacement that multiplies": "a=" + "x" * 300 + "; " + "a=${a//x/xxxxxxxxxx}; " * 20 + TAIL,
+    "many uses of a long list": "a='" + "x " * 3000 + "'; " + "echo $a; " * 500 + TAIL,
+    "many uses of many arguments": "set -- " + "x " * 3000 + "; " + "echo $@; " * 500 + TAIL,
+    "sudo of sudo": "sudo " * 3000 + TAIL,
+    "xargs of xargs": "echo / | " + "xargs " * 3000 + "rm -rf",
+    "a program that starts itself": "R - <<'E'\nsubprocess.run('R')\nE\n" + TAIL,
+    "open brackets": "echo " + "[" * 100_000 + "; " + TAIL,
+    "parentheses in arithmetic": "echo $((" + "(" * 50_000 + "; " + TAIL,
+    "quotes in arithmetic": "echo " + '"$(( ' * 5000 + TAIL,
+    "variables and subshells": "".join(f"a{n}=b; (x); " for n in range(400)) + TAIL,
+    "variables and alternatives": "".join(f"a{n}=1 || " for n in range(900)) + TAIL,
+    "a deep path": "rm -rf " + "a/" * 20_000,
+    "python with open texts": "python3 - <<'E'\nopen(" + "'''x " * 5000 + "\nE\n" + TAIL,
 }  # fmt: skip
 
 

@@ -110,3 +110,17 @@ def test_what_a_glob_names() -> None:
     assert everything_in("/a/\1/\1") == "/a"
     assert everything_in("/a/.\1") == "/a"
     assert everything_in("/a/x\1") is None
+
+
+@pytest.mark.parametrize("home", ["/tmp/u", "/var/tmp/u", "/private/tmp/u"])
+def test_a_home_below_tmp_is_a_home_all_the_same(home: str) -> None:
+    guard = Guard(packs="all", project=f"{home}/project", home=home)
+    assert guard.command("rm -rf ~").rule == "filesystem.delete-home"
+    assert guard.command("echo x > ~/.profile").rule == "filesystem.write-startup"
+    assert guard.command("rm -rf /tmp/other").decision == "none"
+
+
+def test_where_the_home_is_tmp_itself_what_lies_in_it_is_scratch() -> None:
+    guard = Guard(packs="all", project="/work/project", home="/tmp")
+    assert guard.command("rm -rf /tmp/x").decision == "none"
+    assert guard.command("rm -rf ~").rule == "filesystem.delete-home"

@@ -27,6 +27,11 @@ class _Lazy:
         return getattr(compiled, name)
 
 
+def mentions(text: str, *hints: str) -> bool:
+    """Say whether one of the hints stands in the text: the cheap question before a pattern is asked."""
+    return any(hint in text for hint in hints)
+
+
 def lazy(source: str, flags: int = 0) -> re.Pattern[str]:
     """Return a pattern that compiles itself on first use."""
     return _Lazy(source, flags)  # type: ignore[return-value]

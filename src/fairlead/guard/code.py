@@ -9,8 +9,9 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+import unicodedata
 
-from fairlead.guard._lazy import lazy
+from fairlead.guard._lazy import lazy, mentions
 from fairlead.guard.code_risks import Risks
 from fairlead.guard.code_text import plain
 from fairlead.guard.paths import join
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from fairlead.guard.shell.run import Call
 
 _STRING = (
-    r"[rbuf]{0,2}(?:'''(?P<a>.{0,2000}?)'''|\"\"\"(?P<b>.{0,2000}?)\"\"\"|'(?P<c>(?:[^'\\\n]|\\.)*)'"
-    r"|\"(?P<d>(?:[^\"\\\n]|\\.)*)\"|`(?P<e>(?:[^`\\]|\\.)*)`)"
+    r"[rbuf]{0,2}(?:'''(?P<a>(?:[^']|'(?!'')){0,2000}+)'''|\"\"\"(?P<b>(?:[^\"]|\"(?!\"\")){0,2000}+)\"\"\""
+    r"|'(?P<c>(?:[^'\\\n]++|\\.)*+)'|\"(?P<d>(?:[^\"\\\n]++|\\.)*+)\"|`(?P<e>(?:[^`\\]++|\\.)*+)`)"
 )
 _LITERAL = lazy(_STRING, re.DOTALL)
 LENGTH = 50_000
@@ -91,18 +92,31 @@ _DECODED_RUN = lazy(
     re.DOTALL,
 )
 _BASE64 = lazy(r"['\"]([A-Za-z0-9+/=_-]{8,})['\"]")
-_ASSIGNED = lazy(r"\b(\w+)\s*=\s*" + _STRING, re.DOTALL)
-_ANCHOR = lazy(
-    r"rm|unlink|remove|delete|rimraf|open|write|read|system|exec|spawn|popen|sub|`|%x|qx|socket|eval|Function|environ"
-    r"|env|ENV|requests"
-    r"|getattr|import|chr\(|cookie|cmd|delete|shell|process|Runtime|fetch|urlopen|axios|http|File|Path|DROP|TRUNCATE|fork|flush|connect|pty|run",
-    re.IGNORECASE,
-)
+_ASSIGNED = lazy(r"\b(\w++)\s*+=\s*+" + _STRING, re.DOTALL)
+_WORDS = lazy(r"[\[(]?\s*((?:" + _STRING.replace("?P<", "?P<_") + r"\s*,?\s*)+)", re.DOTALL)
+_LISTED = lazy(r"\s*" + _STRING + r"\s*,\s*\[([^\]]*)\]", re.DOTALL)
+_ESCAPED = lazy(r"\\(.)")
+# Without one of these nothing happens that anyone would stop.
+_ANCHORS = (
+    "rm remove open write read system exec unlink delete rimraf spawn sub ` %x qx socket eval function env requests "
+    "getattr import chr( cookie cmd shell process runtime fetch urlopen axios http file path drop truncate fork flush "
+    "connect pty run"
+).split()
+# The cheap question before the patterns: one of these words stands in everything that they find.
+_DELETING = ("rm", "emove", "unlink", "elete", "rimraf", "emptyDir", "del.sync")
+_OPENING = ("open", "write", "append", "read", "Path", "File.", "file_", ".touch(", ".rename(", ".symlink_to(")
+_RUNNING = (
+    "system exec subprocess spawn popen getoutput Open3 Deno.run passthru proc_open ommand cmd shell process Process "
+    "run-program qx"
+).split()
+_DECODING = ("decode", "atob", "Buffer.from", "fromhex", "unhexlify", "unpack", "decompress")
 
 
 def scan(call: Call, text: str, language: str) -> None:
     """Report the effects of a program given as text."""
-    if not _ANCHOR.search(text):
+    if not text.isascii():  # Python reads its names in this form: letters that only look odd are plain ones
+        text = unicodedata.normalize("NFKC", text)
+    if not mentions(text.lower(), *_ANCHORS):
         return
     if len(text) > LENGTH:
         call.shell.effect(
@@ -120,11 +134,14 @@ def scan(call: Call, text: str, language: str) -> None:
 
 
 def _literal(match: re.Match[str]) -> str:
-    for name in "abcde":
-        value: str | None = match[name]
+    for value in match.group("a", "b", "c", "d", "e"):
         if value is not None:
-            return re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t"}.get(m[1], m[1]), value)
+            return _ESCAPED.sub(_unescaped, value) if "\\" in value else str(value)
     return ""
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return {"n": "\n", "t": "\t"}.get(match[1], match[1])
 
 
 class _Scanner:
@@ -132,11 +149,24 @@ class _Scanner:
         self.call = call
         self.text = plain(text, language)
         self.language = language
-        self.variables = {match[1]: _literal(match) for match in _ASSIGNED.finditer(self.text)}
+        self._assigned: dict[str, str] | None = None
+        self._reported: set[tuple[str, str, bool]] = set()
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Return the names that hold a literal."""
+        if self._assigned is None:
+            self._assigned = {match[1]: _literal(match) for match in _ASSIGNED.finditer(self.text)}
+        return self._assigned
 
     def effect(self, kind: str, path: str, *, many: bool = False) -> None:
+        """Report an effect; a program that does the same a hundred times does it once."""
+        if (kind, path, many) in self._reported:
+            return
+        self._reported.add((kind, path, many))
         shell = self.call.shell
-        path = re.sub(r"\A~(?=/|\Z)", shell.home, path)
+        if path[:1] == "~" and path[1:2] in ("", "/"):
+            path = shell.home + path[1:]
         full = join(shell.cwd, path) if path != UNKNOWN else UNKNOWN
         shell.effect(kind, self.call.words, path=full, many=many, note="code")
 
@@ -162,6 +192,8 @@ class _Scanner:
         return self.variables.get(name[0], UNKNOWN) if name else UNKNOWN
 
     def deletes(self) -> None:
+        if not mentions(self.text, *_DELETING, "finddepth"):
+            return
         for match in _DELETE_TREE.finditer(self.text):
             if not self._imported(match):
                 self.effect("delete", self.argument(match.end()), many=True)
@@ -169,8 +201,9 @@ class _Scanner:
             if not self._imported(match) and not self._method(match):
                 path = self.argument(match.end())
                 self.effect("delete", path, many=path == UNKNOWN and self._walks())
-        for match in _PATH_DELETE.finditer(self.text):
-            self.effect("delete", _literal(match), many="rmtree" in match[0])
+        if mentions(self.text, ".unlink(", ".rmdir(", ".rmtree("):
+            for match in _PATH_DELETE.finditer(self.text):
+                self.effect("delete", _literal(match), many="rmtree" in match[0])
         if re.search(r"\.(?:unlink|rmdir)\(|os\.(?:remove|unlink)\(|rmtree\(|unlinkSync|finddepth", self.text):
             self._walked()
 
@@ -200,39 +233,49 @@ class _Scanner:
         return re.match(r"(?:unlink|rmdir)\b", match[0]) is not None and self.language not in ("perl", "php")
 
     def files(self) -> None:
-        for pattern in (_OPEN_WRITE, _WRITE_CALL, _PATH_WRITE):
+        if not mentions(self.text, *_OPENING):
+            return
+        self._each("write", _OPEN_WRITE, "open", "File.new")
+        self._each("write", _WRITE_CALL, "write", "append", "file_put_contents")
+        self._each("write", _PATH_WRITE, ".write_", ".touch(", ".rename(", ".symlink_to(")
+        self._each("read", _READ_CALL, "open", "read", "Path", "file_get_contents", "File.")
+        self._each("read", _PATH_READ, ".read_", ".open(")
+        self._named()
+
+    def _each(self, kind: str, pattern: re.Pattern[str], *hints: str) -> None:
+        if mentions(self.text, *hints):
             for match in pattern.finditer(self.text):
-                self.effect("write", _literal(match))
-        for pattern in (_READ_CALL, _PATH_READ):
-            for match in pattern.finditer(self.text):
-                self.effect("read", _literal(match))
+                self.effect(kind, _literal(match))
+
+    def _named(self) -> None:
         for match in _NAMED_WRITE.finditer(self.text):
             if match["name"] in self.variables:
                 self.effect("write", self.variables[match["name"]])
 
     def programs(self) -> None:
-        for match in _RUN_CALL.finditer(self.text):
-            self._run(match)
+        if mentions(self.text, *_RUNNING):
+            for match in _RUN_CALL.finditer(self.text):
+                self._run(match)
         if self.language == "javascript":
             for match in re.finditer(r"(?:\$|\bsh|\bexeca)`([^`]+)`", self.text):
                 self.shell_text(match[1])
         if self.language in ("perl", "ruby", "php", "julia"):
             for match in _BACKTICKS.finditer(self.text):
                 self.shell_text(match[1] or match[2] or match[3])
-        if _DECODED_RUN.search(self.text):
+        if mentions(self.text, *_DECODING) and _DECODED_RUN.search(self.text):
             self._decoded()
 
     def _run(self, match: re.Match[str]) -> None:
         rest = self.text[match.end() : match.end() + 2000]
         if match[0].startswith("exec") and self.language == "python":
             return
-        words = re.match(r"[\[(]?\s*((?:" + _LITERAL.pattern.replace("?P<", "?P<_") + r"\s*,?\s*)+)", rest, re.DOTALL)
+        words = _WORDS.match(rest)
         if words is None or _CONTINUED.match(rest, words.end()):
             self._unknown_run(match, rest)
             return
         found = [_literal(item) for item in _LITERAL.finditer(words[1])]
         in_list = rest.lstrip().startswith(("[", "(")) or re.match(r"[^\[]*,\s*\[", rest)
-        listed = re.match(r"\s*" + _LITERAL.pattern + r"\s*,\s*\[([^\]]*)\]", rest, re.DOTALL)
+        listed = _LISTED.match(rest)
         if listed:
             found = [
                 found[0],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fairlead.guard._lazy import lazy
+from fairlead.guard._lazy import lazy, mentions
 from fairlead.guard.paths import folded, join
 from fairlead.guard.shell.nodes import UNKNOWN
 
@@ -118,6 +118,10 @@ _EVALUATE_WORDS = frozenset(
     "globals __import__ execsync "
     "runinthiscontext runinnewcontext command".split()
 )
+# One of these stands in everything that MODELS and _SQL find.
+_EMPTYING = (
+    "drop", "delete", "destroy", "truncate", "query", "flush", "sync", "wipe()",
+)  # fmt: skip
 _BOMB_WORDS = frozenset("fork append push spawn thread while loop iter".split())
 
 
@@ -133,7 +137,8 @@ class Risks:
         self.text = text
         self.language = language
         self.literals = literals
-        self.words = set(_WORD.findall(text.lower()))
+        self.lowered = text.lower()
+        self.words = set(_WORD.findall(self.lowered))
 
     def report(self) -> None:
         """Ask only the patterns of which a word stands in the text."""
@@ -215,7 +220,8 @@ class Risks:
         writes = _WRITES.search(self.text) is not None
         reads = sends or _READS.search(self.text) is not None
         for at, value in named:
-            path = join(self.call.shell.cwd, re.sub(r"\A~(?=/|\Z)", self.call.shell.home, value))
+            home = self.call.shell.home if value[:1] == "~" and value[1:2] in ("", "/") else ""
+            path = join(self.call.shell.cwd, home + value[1:] if home else value)
             if writes and is_settings(folded(path)):
                 self._effect("write", "code", path=path)
             if reads and is_secret(path) and not _ONLY_LOADED.search(self.text[max(0, at - 40) : at]):
@@ -228,6 +234,8 @@ class Risks:
             self._act("unknown", "guard.unknown-program", "runs text that it makes itself")
 
     def _databases(self) -> None:
+        if not mentions(self.lowered, *_EMPTYING):
+            return
         if MODELS.search(self.text):
             self._act("drop", "databases.change", "deletes every record of a model or a collection")
         elif _SQL.search(self.text) and _DATABASE.search(self.text):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from fairlead.guard._lazy import lazy
+from fairlead.guard._lazy import lazy, mentions
 
-_SIMPLE = r"(?:'[^'\\\n]*'|\"[^\"\\\n$]*\")"
+_SIMPLE = r"(?:'[^'\\\n]*+'|\"[^\"\\\n$]*+\")"
 _IMPORT_CALL = lazy(r"__import__\(\s*['\"]([\w.]+)['\"]\s*\)|importlib\.import_module\(\s*['\"]([\w.]+)['\"]\s*\)")
 _IMPORT_AS = lazy(r"\b(?:import\s+|,\s*)(os|subprocess|shutil|socket|pathlib|urllib\.request)\s+as\s+(\w+)")
 _IMPORT_FROM = lazy(r"\bfrom\s+(os|subprocess|shutil|urllib\.request)\s+import\s+([\w, ]+)")
@@ -23,7 +23,7 @@ _CONCATENATED = lazy(_SIMPLE + r"(?:\s*(?:\+|\.\.|\.(?=\s*['\"]))\s*" + _SIMPLE 
 _LIST_JOINED = lazy(r"(?:''|\"\")\.join\(\s*[\[(]((?:\s*" + _SIMPLE + r"\s*(?:,|(?=[\])])))+)\s*[\])]\s*\)")
 _REVERSED = lazy(r"(" + _SIMPLE + r")(?:\[::-1\]|\.split\(''\)\.reverse\(\)\.join\(''\)|\.reverse\b)")
 _ATTRIBUTE = lazy(r"\bgetattr\(\s*([\w.]+)\s*,\s*['\"](\w+)['\"]\s*\)")
-_INDEXED = lazy(r"(?<=[\w)])\[\s*['\"](\w+)['\"]\s*\](?=\s*\()")
+_INDEXED = lazy(r"\[(?<=[\w)]\[)\s*+['\"](\w++)['\"]\s*+\](?=\s*\()")
 _HOME = lazy(
     r"(?:pathlib\.)?Path\.home\(\)|os\.path\.expanduser\(\s*['\"]~['\"]\s*\)|os\.environ(?:\.get\(|\[)\s*['\"]HOME"
     r"['\"]\s*[\])]|os\.getenv\(\s*['\"]HOME['\"]\s*\)|process\.env(?:\.HOME\b|\[['\"]HOME['\"]\])|os\.homedir\(\)"
@@ -41,27 +41,34 @@ _PATH_CALL = lazy(
     r"\b(?:pathlib\.)?(?:Path|PurePath|os\.path\.expanduser|File\.expand_path|expanduser)\(\s*(" + _SIMPLE + r")\s*\)"
 )
 _ANY_SIMPLE = lazy(_SIMPLE)
-_NEEDS = lazy(
-    r"import|require|chr\(|fromCharCode|\+|\.\.|join|::-1|reverse|getattr|\[|home|HOME|Home|Path|expand", re.ASCII
-)
+_TWO_STRINGS = lazy(r"['\"]\s*+(?:\+|\.\.?)\s*+['\"]")
+_SLASHED_STRINGS = lazy(r"['\"]\s*+/\s*+['\"]")
+_NEEDS = (
+    "import", "require", "chr(", "fromCharCode", "+", "..", "join", "::-1", "reverse", "getattr", "[", "home", "HOME",
+    "Home", "Path", "expand",
+)  # fmt: skip
 
 
 def plain(text: str, language: str) -> str:
     """Return the text with names, strings and paths in their simplest form."""
-    if not _NEEDS.search(text):
+    if not mentions(text, *_NEEDS):
         return text
     if language == "python":
         text = _python_names(text)
     elif language == "javascript":
         text = _node_names(text)
     text = _strings(_homes(text))
-    text = _ATTRIBUTE.sub(r"\1.\2", text)
+    if "getattr(" in text:
+        text = _ATTRIBUTE.sub(r"\1.\2", text)
     return _INDEXED.sub(r".\1", text)
 
 
 def _python_names(text: str) -> str:
     """Undo renamed imports, so that calls stand under their usual names."""
-    text = _IMPORT_CALL.sub(lambda match: match[1] or match[2], text)
+    if "import" not in text:
+        return text
+    if mentions(text, "__import__(", "import_module("):
+        text = _IMPORT_CALL.sub(lambda match: match[1] or match[2], text)
     for module, name in _IMPORT_AS.findall(text)[:8]:
         text = re.sub(rf"(?<![\w.]){name}\.", f"{module}.", text)
     for module, names in _IMPORT_FROM.findall(text)[:8]:
@@ -72,6 +79,8 @@ def _python_names(text: str) -> str:
 
 
 def _node_names(text: str) -> str:
+    if "require(" not in text:
+        return text
     for name, module in _REQUIRED.findall(text)[:8]:
         if name != module:
             text = re.sub(rf"(?<![\w.]){name}\.", f"{module}.", text)
@@ -79,21 +88,35 @@ def _node_names(text: str) -> str:
 
 
 def _homes(text: str) -> str:
-    text = _PERL_HOME.sub(
-        lambda match: "~" if match.string[match.end() : match.end() + 1] in ("/", '"') else "'~'", text
-    )
-    return _IN_TEMPLATE.sub("~", _HOME.sub("'~'", text))
+    if "HOME" in text:
+        text = _PERL_HOME.sub(
+            lambda match: "~" if match.string[match.end() : match.end() + 1] in ("/", '"') else "'~'", text
+        )
+    if mentions(text, "HOME", "home", "Home", "expanduser"):
+        text = _HOME.sub("'~'", text)
+    return _IN_TEMPLATE.sub("~", text) if "~" in text else text
 
 
 def _strings(text: str) -> str:
-    text = _CHARACTER.sub(lambda match: _quoted(chr(int(match[1]))), text)
-    text = _LIST_JOINED.sub(lambda match: _quoted("".join(_contents(match[1]))), text)
-    text = _REVERSED.sub(lambda match: _quoted(match[1][1:-1][::-1]), text)
-    text = _PATH_CALL.sub(r"\1", text)
-    text = _SLASHED.sub(_joined_path, text)
-    text = _PATH_JOIN.sub(_joined_path, text)
-    text = _JOINPATH.sub(_joined_path, text)
-    return _CONCATENATED.sub(lambda match: _quoted("".join(_contents(match[0]))), text)
+    if mentions(text, "chr(", "fromCharCode("):
+        text = _CHARACTER.sub(lambda match: _quoted(chr(int(match[1]))), text)
+    if ".join(" in text:
+        text = _LIST_JOINED.sub(lambda match: _quoted("".join(_contents(match[1]))), text)
+    if mentions(text, "[::-1]", ".reverse"):
+        text = _REVERSED.sub(lambda match: _quoted(match[1][1:-1][::-1]), text)
+    if mentions(text, "Path(", "expanduser(", "expand_path("):
+        text = _PATH_CALL.sub(r"\1", text)
+    if "/" in text and _SLASHED_STRINGS.search(text):
+        text = _SLASHED.sub(_joined_path, text)
+    if mentions(text, "join(", "path.resolve("):
+        text = _PATH_JOIN.sub(_joined_path, text)
+    if ".joinpath(" in text:
+        text = _JOINPATH.sub(_joined_path, text)
+    return _CONCATENATED.sub(_one_string, text) if _TWO_STRINGS.search(text) else text
+
+
+def _one_string(match: re.Match[str]) -> str:
+    return _quoted("".join(_contents(match[0])))
 
 
 def _joined_path(match: re.Match[str]) -> str:

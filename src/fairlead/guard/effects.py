@@ -100,5 +100,25 @@ class Stream:
         )
 
 
+def together(streams: list[Stream]) -> Stream:
+    """Return what several programs in a row write."""
+    if not streams:
+        return EMPTY
+    if len(streams) == 1 and streams[0] is not EMPTY:
+        return streams[0]
+    texts: list[str] = []
+    hosts: list[str] = []
+    secrets: list[str] = []
+    origin = ""
+    for stream in streams:
+        if stream.text is not None:
+            texts.append(stream.text)
+        hosts += stream.hosts
+        secrets += stream.secrets
+        origin = stream.origin or origin
+    text = "".join(texts) if len(texts) == len(streams) else None
+    return Stream(text, hosts=tuple(hosts), secrets=tuple(secrets), origin=origin)
+
+
 EMPTY = Stream("")
 OPAQUE = Stream(None)

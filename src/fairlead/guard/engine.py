@@ -48,13 +48,13 @@ _MODULES = {
     "self": ("self",),
     "git": ("git", "git_forge"),
     "secrets": ("secrets", "stores"),
-    "network": ("network", "access"),
-    "filesystem": ("filesystem", "disks"),
+    "network": ("network", "access", "attacks"),
+    "filesystem": ("filesystem", "disks", "encryption"),
     "databases": ("databases", "frameworks"),
     "containers": ("containers",),
     "cloud": ("cloud",),
     "publishing": ("publishing",),
-    "system": ("system", "installs", "privileges", "processes"),
+    "system": ("system", "installs", "privileges", "processes", "services"),
 }
 # What these know is needed to read commands, whether or not they are on.
 _ALWAYS = ("git", "secrets", "filesystem", "system")
@@ -87,32 +87,43 @@ _loaded: set[str] = set()
 
 def met(call: Call) -> Stream:
     """Read one call: what its program does, and the acts that packs recognise in it."""
-    if (
+    name, args = call.name, call.args
+    simple = call.program.isalnum()
+    if not simple and _hides_its_name(call):
+        _unknown(call)
+    if call.env:
+        environment(call)
+    if not simple:
+        _by_its_place(call)
+    if args:
+        handed_over(call)
+        if args[-1] in _HELP and name not in _TAKE_HELP and _only_words(args[:-1]):
+            return OPAQUE
+    readers = READERS.get(name) or _versioned(call)
+    for reader in readers:
+        reader(call)
+    if call.args and name not in PROGRAMS:
+        sessions.option_programs(call)
+        if not readers:
+            bare_escape(call)
+    return meet(call)
+
+
+def _hides_its_name(call: Call) -> bool:
+    return (
         call.name == UNKNOWN
         or (call.name.startswith(UNKNOWN) and "/" not in call.program)
         or ANY in call.program
         or STAR in call.program
-    ):
-        _unknown(call)
-    if call.env:
-        environment(call)
+    )
+
+
+def _by_its_place(call: Call) -> None:
     if "/" in call.program:
         _written_before(call)
         hidden_program(call)
     elif "-" in call.name and powershell.is_cmdlet(call.name):
         powershell.run(call.shell, " ".join([call.program, *call.args]))
-    if call.args:
-        handed_over(call)
-    if call.args and call.args[-1] in _HELP and call.name not in _TAKE_HELP and _only_words(call.args[:-1]):
-        return OPAQUE
-    readers = READERS.get(call.name) or _versioned(call.name)
-    for reader in readers:
-        reader(call)
-    if call.args and call.name not in PROGRAMS:
-        sessions.option_programs(call)
-        if not readers:
-            bare_escape(call)
-    return meet(call)
 
 
 def _only_words(args: list[str]) -> bool:
@@ -122,10 +133,14 @@ def _only_words(args: list[str]) -> bool:
 _WORD = re.compile(r"[a-z][\w:-]*")
 
 
-def _versioned(name: str) -> list[Callable[[Call], None]]:
-    if name.startswith("mkfs."):
+def _versioned(call: Call) -> list[Callable[[Call], None]]:
+    """Return the readers of ``npm`` for ``npm9``, which they then know by its usual name."""
+    if call.name.startswith("mkfs."):
         return READERS["mkfs"]
-    return READERS.get(name.rstrip("0123456789."), [])
+    name = call.name.rstrip("0123456789.")
+    if name in READERS:
+        call.name = name
+    return READERS.get(name, [])
 
 
 def _written_before(call: Call) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fairlead.guard.effects import Effect
+    from fairlead.guard.engine import Judge
     from fairlead.guard.paths import Places
     from fairlead.guard.rules import Rule
     from fairlead.guard.shell.run import Record, Shell
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     Hit = tuple[str, str, str, str]
 
 NOTHING = Finding()
+_CMDLET = lazy(r"-[A-Z]")
 READ_ONLY = "read-only"
-_MARKS = lazy("[\1\2]")
 _HARMLESS = frozenset("echo printf cat grep rg ls head tail wc less sort find pwd cd".split())
 _ALWAYS = frozenset({"guard"})
 # The most particular pack speaks first about a path.
@@ -52,6 +53,8 @@ class Guard:
         self.project = os.path.abspath(project or os.getcwd())
         self.home = os.path.abspath(home or os.path.expanduser("~"))
         self._places: Places | None = None
+        self._loaded = False
+        self._judges: tuple[Judge, ...] = ()
         self._validate()
 
     def _validate(self) -> None:
@@ -72,7 +75,7 @@ class Guard:
             return unreadable(command, error)
 
     def tool(self, name: str, tool_input: Mapping[str, object], cwd: str | None = None) -> Finding:
-        """Judge a tool call, by Claude Code's names of tools and inputs."""
+        """Judge a tool call, by the names of tools and inputs of any agent."""
         from fairlead.guard.tools import judge_tool
 
         try:
@@ -90,16 +93,26 @@ class Guard:
 
     def _command(self, command: str, cwd: str) -> Finding:
         self.places.forget()
+        from fairlead.guard.shell.record import TooMuchError
+
         shell = self.shell(cwd)
         record = shell.record
-        read(shell, _cleaned(command))
+        try:
+            read(shell, _cleaned(command))
+        except TooMuchError as error:  # what was read so far may be enough for a no
+            found = self.judged(record)
+            return self._with_steps(found, record) if found.decision == "deny" else unreadable(command, error)
+        if record.files:
+            from fairlead.guard.later import read_written
+
+            read_written(shell, self._judge)
         finding = self.judged(record)
         if finding is NOTHING and record.broken:
             finding = _broken(command, record)
         if finding is NOTHING and self.auto_allow:
             from fairlead.guard.readonly import read_only
 
-            if read_only(record, self.places):
+            if self.places.inside(self.places.resolve("/", cwd)) and read_only(record, self.places, command):
                 finding = Finding(
                     "allow",
                     rule="guard.read-only",
@@ -113,9 +126,17 @@ class Guard:
         from fairlead.guard.engine import load, met
         from fairlead.guard.shell.run import Record, Shell
 
-        # A rule of the user may be about any effect.
-        load(PACKS if self.rules else self.packs)
+        if not self._loaded:
+            # A rule of the user may be about any effect.
+            load(PACKS if self.rules else self.packs)
+            self._loaded = True
         return Shell(Record(met), cwd, self.home)
+
+    def runs_later(self, shell: Shell, tool: str, path: str, text: str) -> None:
+        """Report what a text will do, where it is written into a file that runs later."""
+        from fairlead.guard.later import read_text
+
+        read_text(shell, self._judge, tool, path, text)
 
     def judged(self, record: Record) -> Finding:
         """Return the strictest finding over all effects, the first of equals."""
@@ -148,8 +169,10 @@ class Guard:
             pack = effect.rule.partition(".")[0]
             on = pack in self.packs or pack in _ALWAYS
             return [(effect.rule, effect.decision, effect.reason, effect.suggestion)] if on else []
-        hits = [JUDGES[pack](effect, self.places) for pack in _ORDER if pack in self.packs]
-        return [hit for hit in hits if hit is not None]
+        if not self._judges:
+            self._judges = tuple(JUDGES[pack] for pack in _ORDER if pack in self.packs)
+        places = self.places
+        return [hit for judge in self._judges if (hit := judge(effect, places)) is not None]
 
     @staticmethod
     def _by_rule(rule: Rule, effect: Effect, record: Record) -> Finding | None:
@@ -183,7 +206,7 @@ class Guard:
 
 def read(shell: Shell, command: str) -> None:
     """Read a command as the shell would, and as PowerShell where it is written for that."""
-    if "-" in command or "$" in command or "ie" in command:
+    if _may_be_powershell(command):
         from fairlead.guard import powershell
 
         if powershell.looks_like(command):
@@ -191,9 +214,16 @@ def read(shell: Shell, command: str) -> None:
     shell.run_text(command)
 
 
+def _may_be_powershell(command: str) -> bool:
+    """Ask cheaply for what every sign of PowerShell has in it."""
+    if "-" in command and (_CMDLET.search(command) or "iwr" in command or "irm" in command):
+        return True
+    return "ie" in command or ("$" in command and ("=" in command or "i" in command or "env:" in command))
+
+
 def _cleaned(command: str) -> str:
     """Bash drops NUL; the other characters that mark words must not come from outside."""
-    return _MARKS.sub("\ufffd", command.replace("\0", ""))
+    return command.replace("\0", "").replace("\1", "\ufffd").replace("\2", "\ufffd")
 
 
 def _described(record: Record) -> list[str]:

@@ -56,14 +56,11 @@ def options(
         if arg == "--":
             found.operands += args[index:]
             break
-        if len(arg) < 2 or arg[0] not in "-" + UNKNOWN or (arg[0] == UNKNOWN and len(arg) > 1):
+        if arg[:1] != "-" or len(arg) < 2:
             found.operands.append(arg)
             if posix:
                 found.operands += args[index:]
                 break
-        elif arg[0] == UNKNOWN:
-            found.unknown = True
-            found.operands.append(arg)
         elif arg.startswith("--") or words:
             index = _long(found, arg.lstrip("-"), args, index, long)
         else:

@@ -66,10 +66,14 @@ _QUIET_DEVICES = frozenset(
         "ptmx",
     ]
 )
+_DEEPEST = 500
 
 
 def join(directory: str, path: str) -> str:
     """Return path as seen from directory, without ``.``, ``..`` and doubled slashes."""
+    joined = path if path[:1] == "/" else f"{directory}/{path}" if path else directory
+    if _is_plain(joined) and path[:1] != UNKNOWN:
+        return joined
     path = _native(path)
     if path.startswith(UNKNOWN):
         return UNKNOWN + _normal(path[1:]).rstrip("/") if path[1:2] == "/" else path
@@ -78,6 +82,18 @@ def join(directory: str, path: str) -> str:
         if directory.startswith(UNKNOWN):
             return UNKNOWN + _normal(path[1:]).rstrip("/")
     return _normal(_PROC_ROOT.sub("", _normal(path)) or "/")
+
+
+def _is_plain(path: str) -> bool:
+    """Say whether nothing in an absolute path stands for something else; most paths are so."""
+    return (
+        "/." not in path
+        and "//" not in path
+        and ":" not in path
+        and path[:1] == "/"
+        and path[-1:] != "/"
+        and not path.startswith(("/proc/", "/mnt/"))
+    )
 
 
 def _native(path: str) -> str:
@@ -115,6 +131,10 @@ def known(path: str) -> bool:
     return _MARKED.search(path) is None
 
 
+class TooDeepError(Exception):
+    """More names in one path than any disk has; the caller asks a person."""
+
+
 class Places:
     """The zones of this machine, seen from one project."""
 
@@ -122,16 +142,28 @@ class Places:
         self.project = _normal(project) if project else ""
         self.home = _normal(home)
         self._seen: dict[str, str] = {}
+        self._resolved: dict[tuple[str, str], str] = {}
+        self._missing: set[str] = set()
         self._real_project = self._real(self.project) if self.project else ""
+        self._bases = tuple(base for base in (self.project, self._real_project) if base and base != "/")
+        self._below = tuple(f"{base}/" for base in self._bases)
 
     def resolve(self, cwd: str, path: str) -> str:
         """Return the absolute path that this one leads to, through links that exist."""
-        joined = join(cwd, path)
-        return self._real(joined) if known(joined) else self._real_head(joined)
+        found = self._resolved.get((cwd, path))
+        if found is None:
+            joined = join(cwd, path)
+            if joined.count("/") > _DEEPEST:
+                raise TooDeepError
+            found = self._real(joined) if known(joined) else self._real_head(joined)
+            self._resolved[cwd, path] = found
+        return found
 
     def forget(self) -> None:
         """Start a new question: links may have changed since the last one."""
         self._seen.clear()
+        self._resolved.clear()
+        self._missing.clear()
 
     def _real(self, path: str) -> str:
         """Resolve links; directories that several paths share are looked at once."""
@@ -139,12 +171,21 @@ class Places:
             return self._seen[path]
         parent, _, name = path.rpartition("/")
         full = f"{self._real(parent) if parent else ''}/{name}".replace("//", "/")
+        if parent in self._missing:
+            self._missing.add(path)
+        else:
+            full = self._target(path, full)
+        self._seen[path] = full
+        return full
+
+    def _target(self, path: str, full: str) -> str:
         try:
             os.readlink(full)
-            full = os.path.realpath(full)
+            return os.path.realpath(full)
+        except FileNotFoundError:
+            self._missing.add(path)
         except (OSError, ValueError):
             pass
-        self._seen[path] = full
         return full
 
     def _real_head(self, path: str) -> str:
@@ -156,10 +197,7 @@ class Places:
 
     def inside(self, path: str) -> bool:
         """Say whether path is the project or below it, by whole names."""
-        return any(
-            base and base != "/" and (path == base or path.startswith(base + "/"))
-            for base in (self.project, self._real_project)
-        )
+        return path in self._bases or path.startswith(self._below)
 
     def is_project(self, path: str) -> bool:
         return bool(self.project) and path in (self.project, self._real_project)
@@ -198,16 +236,12 @@ class Places:
             return "root"
         if parts[0] == "dev":
             return self._device(parts)
-        if parts[0] in ("tmp", "temp") or parts[:2] in (
-            ["var", "tmp"],
-            ["private", "tmp"],
-            ["var", "folders"],
-        ):
-            deep = parts[1:] if parts[0] in ("tmp", "temp") else parts[2:]
-            return "scratch" if deep else "tmp"
         below = self.below_home(path)
-        if below is not None:
-            return self._personal(below)
+        if below is not None and not (below and _temporary(folded(self.home).split("/")[1:]) == "tmp"):
+            return self._personal(below)  # also where the home is below /tmp
+        temporary = _temporary(parts)
+        if temporary:
+            return temporary
         if parts[0] in ("home", "users"):
             return "homes"
         if parts[0] in SYSTEM or parts[0].startswith("program files"):
@@ -227,6 +261,15 @@ class Places:
         if any(below == cache or below.startswith(cache + "/") for cache in _CACHES):
             return "cache"
         return "personal"
+
+
+def _temporary(parts: list[str]) -> str:
+    """`tmp` for a directory of temporary files, `scratch` for what is in it."""
+    if parts[0] in ("tmp", "temp"):
+        return "scratch" if parts[1:] else "tmp"
+    if parts[:2] in (["var", "tmp"], ["private", "tmp"], ["var", "folders"]):
+        return "scratch" if parts[2:] else "tmp"
+    return ""
 
 
 def _split_known(path: str) -> tuple[str, str, str]:

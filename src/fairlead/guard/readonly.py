@@ -5,100 +5,111 @@ from __future__ import annotations
 import re
 
 from fairlead.guard._lazy import lazy
-from fairlead.guard.paths import Places, known
+from fairlead.guard.packs.secret_files import is_secret
+from fairlead.guard.paths import Places
+from fairlead.guard.readonly_git import git_reads
+from fairlead.guard.readonly_programs import READING, VERSIONS, forbidden_option, narrowed, shape_reads, started_by_find
+from fairlead.guard.readonly_scripts import SCRIPTS
 from fairlead.guard.shell.nodes import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fairlead.guard.shell.run import Call, Record
 
-_PLAIN = frozenset(
-    "ls cat head tail wc nl tac cut uniq comm diff cmp file stat du df tree pwd echo printf basename dirname realpath "
-    "readlink which "
-    "type true false test [ : grep egrep fgrep rg sort tr jq column paste join fold fmt rev seq date whoami id uname "
-    "hostname arch nproc "
-    "md5sum sha1sum sha256sum cksum strings od xxd hexdump find fd git cd tokei cloc scc less more bat expand "
-    "unexpand look "
-    "ps uptime free lscpu groups tty locale getconf numfmt factor sleep cal tput ag".split()
-)
-_FORBIDDEN: dict[str, re.Pattern[str]] = {
-    "sort": lazy(r"-[a-zA-Z]*o|--output|--compress-program|-T|--temporary-directory|--files0-from"),
-    "find": lazy(r"-(?:exec|execdir|ok|okdir|delete|fprint|fprint0|fls|fprintf|files0-from)"),
-    "fd": lazy(r"-[a-zA-Z]*[xX]|--exec"),
-    "rg": lazy(r"--(?:pre|hostname-bin|search-zip|pre-glob)|-[a-zA-Z]*z"),
-    "grep": lazy(r"\Z."),
-    "tree": lazy(r"-o|--output"),
-    "date": lazy(r"-s|--set|-f|--file"),
-    "hostname": lazy(r"[^-]|-F|-b"),
-    "file": lazy(r"-C|--compile|-m|--magic-file|-f"),
-    "xxd": lazy(r"-r|--revert"),
-    "uniq": lazy(r"\Z."),
-    "less": lazy(r"-o|-O|--log-file|-k|\+|--lesskey"),
-    "more": lazy(r"\+"),
-    "bat": lazy(r"--pager|--config|cache"),
-    "ps": lazy(r"[^-]*e\b.*e|-[a-z]*E|\bewww|axe|auxe"),
-    "jq": lazy(r"-[a-zA-Z]*[fL]|--from-file|\benv\b|\$ENV|input_filename|--rawfile|--slurpfile|-n"),
-    "du": lazy(r"--files0-from|-X|--exclude-from"),
-    "wc": lazy(r"--files0-from"),
-    "ag": lazy(r"--pager"),
-    "tput": lazy(r"reset|init|clear"),
-    "printf": lazy(r"-v"),
-    "seq": lazy(r"\d{8,}"),
-}  # fmt: skip
-_GIT = frozenset(
-    "status log diff show blame branch rev-parse describe ls-files ls-tree cat-file shortlog tag remote reflog stash "
-    "merge-base rev-list name-rev for-each-ref show-ref grep config cherry count-objects whatchanged range-diff var "
-    "version".split()
-)
-_GIT_ONLY = {
-    "branch": lazy(r"(?:-a|-r|-v+|-vv|--all|--remotes|--list|--show-current|--contains|--merged|--no-merged"
-                   r"|--sort=\S+|--format=[^%]*|--format=\S+)\Z"),
-    "tag": lazy(r"(?:-l|--list|-n\d*|--sort=\S+|--contains|--points-at|--merged)\Z"),
-    "remote": lazy(r"(?:-v|--verbose|show|get-url)\Z"),
-    "reflog": lazy(r"(?:show|-n\d*|-\d+|--all|HEAD)\Z"),
-    "stash": lazy(r"(?:list|show|-p|--stat|stash@\{\d+\})\Z"),
-    "config": lazy(r"(?:--get|--list|-l|--get-all|--global|--local|--show-origin|get|list"
-                   r"|[a-z]+\.[\w.-]+)\Z", re.IGNORECASE),
-}  # fmt: skip
-_GIT_FORBIDDEN = lazy(
-    r"--(?:output|ext-diff|textconv|exec|upload-pack|open-files-in-pager|receive-pack|filters|no-index)|-O|-c\Z"
-    r"|--config-env|--git-dir|--work-tree|--exec-path|-C\Z|--paginate|-p\Z"
-)
-_GIT_P = frozenset({"log", "show", "diff", "stash", "cat-file", "blame", "whatchanged"})
 _VARIABLES = lazy(r"(?:LC_\w+|LANG|TZ|NO_COLOR|TERM|COLUMNS|CI|FORCE_COLOR|NODE_ENV)\Z")
-_EFFECTS = frozenset({"read"})
+_USED = lazy(r"\$\{?([A-Za-z_]\w*|[^\w\s'\"/])")
+# Their values are no secret, and everybody prints them.
+_SHOWABLE = frozenset(
+    "HOME PWD OLDPWD PATH SHELL USER LOGNAME LANG TERM EDITOR VISUAL HOSTNAME TZ NODE_ENV VIRTUAL_ENV GOPATH GOROOT "
+    "JAVA_HOME CONDA_DEFAULT_ENV PYTHONPATH NVM_DIR CI TMPDIR XDG_CONFIG_HOME XDG_DATA_HOME RAILS_ENV".split()
+)
+_QUOTING = lazy(r"\"(?:[^\"\\]|\\.)*\"|\\.|(\$'(?:[^'\\]|\\.)*'|'[^']*')", re.DOTALL)
+_LOOSE = lazy(r"<<|(?:\A|\s)#")
+_FOUND = lazy(r"[\w.][\w./-]*/")
+# Arithmetic evaluates the text of its operands once more: 'a[$(…)]' runs what is inside the quotes.
+_EVALUATES = lazy(r"\(\(|\$\[|\$\{[^}]*[\[!@]|\blet\s|\[\[.*\s-(?:eq|ne|l[te]|g[te]|v)\s", re.DOTALL)
+_DISCARDED = frozenset({"/dev/null", "/dev/stderr", "/dev/stdout"})
+_PRINTERS = frozenset({"echo", "printf"})
+_NO_PATHS = frozenset({"echo", "printf", "tr"})
 
 
-def read_only(record: Record, places: Places) -> bool:
+def read_only(record: Record, places: Places, command: str) -> bool:
     """Say whether everything that was met only reads, and only inside the project."""
-    if record.broken or record.substitutions or not record.calls:
+    if record.broken or record.substitutions or not record.calls or _EVALUATES.search(command):
         return False
-    return all(_call(call, places) for call in record.calls) and all(
-        effect.kind in _EFFECTS and not effect.rule and _inside(effect.path, places) for effect in record.effects
+    names = _variables_used(command)
+    return (
+        names is not None
+        and all(_quiet_effect(effect.kind, effect.rule, effect.path, places) for effect in record.effects)
+        and all(_call(call, places, names) for call in record.calls)
+        and all(name in _SHOWABLE or _assigned(record, name) for name in names if name.isidentifier())
+        and _hands_on_little(record)
     )
 
 
+def _variables_used(command: str) -> set[str] | None:
+    """Return the variables that the command reads; None where quotes cannot be told from text."""
+    if "$" not in command:
+        return set()
+    if _LOOSE.search(command):
+        return None
+    return set(_USED.findall(_QUOTING.sub(lambda quoted: "" if quoted[1] else quoted[0], command)))
+
+
+def _hands_on_little(record: Record) -> bool:
+    """What ``find`` hands to ``xargs`` must be narrowed by name."""
+    calls = {call.name for call in record.calls}
+    return "xargs" not in calls or all(narrowed(call.args) for call in record.calls if call.name == "find")
+
+
+def _assigned(record: Record, name: str) -> bool:
+    return any(name in call.shell.variables for call in record.calls)
+
+
+def _quiet_effect(kind: str, rule: str, path: str, places: Places) -> bool:
+    if rule:
+        return False
+    if kind == "write":
+        return path in _DISCARDED
+    return kind == "read" and (path in ("/dev/null", "/dev/stdin") or (_inside(path, places) and not is_secret(path)))
+
+
 def _inside(path: str, places: Places) -> bool:
-    if UNKNOWN in path or re.match(r"/dev/(?:null|stdin)\Z", path):
-        return UNKNOWN not in path
-    return places.inside(places.resolve("/", path))
+    """Say whether a path lies in the project; of what follows its first unknown name, nothing can lead out."""
+    return path.startswith("/") and places.inside(places.resolve("/", path))
 
 
-def _call(call: Call, places: Places) -> bool:
-    if call.name not in _PLAIN or call.name != call.program or call.privileged or call.shell.place:
+def _call(call: Call, places: Places, names: set[str]) -> bool:
+    if call.name != call.program or call.privileged or call.shell.place:
         return False
     if any(not _VARIABLES.match(name) for name in call.env) or not _assignments_quiet(call):
         return False
-    if any(UNKNOWN in arg for arg in call.args):
+    if any(UNKNOWN in arg and not _harmless_unknown(call, arg, names) for arg in call.args):
         return False
-    if call.name == "git":
-        return _git(call)
-    if call.name == "cd":
+    if call.name in VERSIONS and call.args in VERSIONS[call.name]:
+        return True
+    return _reads(call, places)
+
+
+def _harmless_unknown(call: Call, arg: str, names: set[str]) -> bool:
+    """A printed variable, or a name that ``find`` and its like found below this directory."""
+    return call.name in _PRINTERS or (not names and _FOUND.match(arg) is not None)
+
+
+def _reads(call: Call, places: Places) -> bool:
+    name, args = call.name, call.args
+    if name == "git":
+        return git_reads(args, lambda piece: _inside_from(call, piece, places))
+    if name == "cd":
         return places.inside(places.resolve("/", call.shell.cwd))
-    forbidden = _FORBIDDEN.get(call.name)
-    if forbidden is not None and any(forbidden.match(arg) for arg in call.args):
+    rest: list[str] | None = args
+    if name in SCRIPTS:
+        rest = SCRIPTS[name](args)
+    elif name not in READING:
+        rest = args if shape_reads(name, args) else None
+    elif forbidden_option(name, args) or (name == "find" and not started_by_find(args)):
         return False
-    return all(_operand(call, arg, places) for arg in call.args)
+    return rest is not None and all(_operand(call, arg, places) for arg in rest)
 
 
 def _assignments_quiet(call: Call) -> bool:
@@ -107,48 +118,16 @@ def _assignments_quiet(call: Call) -> bool:
 
 
 def _operand(call: Call, arg: str, places: Places) -> bool:
-    """Whatever looks like a path must lie inside the project, also as the value of an option."""
-    if call.name in ("echo", "printf"):
+    """Whatever can be a path must lead into the project, also as the value of an option."""
+    if call.name in _NO_PATHS:
         return True
-    value = arg.partition("=")[2] if arg.startswith("-") else arg
-    for piece in (value, arg[2:] if arg.startswith("-") and not arg.startswith("--") else ""):
-        if ("/" in piece or piece in ("..", "~")) and not _path_inside(call, piece, places):
-            return False
-    return not (call.name == "uniq" and len([a for a in call.args if not a.startswith("-")]) > 1)
+    if not arg.startswith("-"):
+        return _inside_from(call, arg, places)
+    pieces = [arg.partition("=")[2]] if arg.startswith("--") else [arg[2:], arg.partition("=")[2]]
+    return all(piece in ("", "/") or _inside_from(call, piece, places) for piece in pieces)
 
 
-def _path_inside(call: Call, piece: str, places: Places) -> bool:
-    if call.name in (
-        "grep",
-        "egrep",
-        "fgrep",
-        "rg",
-        "ag",
-        "jq",
-        "tr",
-        "cut",
-        "date",
-        "find",
-        "fd",
-        "test",
-        "[",
-    ) and not piece.startswith(("/", "~", "..")):
-        return known(piece) or True
-    return places.inside(places.resolve(call.shell.cwd, piece))
-
-
-def _git(call: Call) -> bool:
-    args = call.args
-    if not args or args[0] not in _GIT:
-        return args in (["--version"], ["version"])
-    verb, rest = args[0], args[1:]
-    if any(_GIT_FORBIDDEN.match(arg) and not (arg == "-p" and verb in _GIT_P) for arg in rest):
+def _inside_from(call: Call, piece: str, places: Places) -> bool:
+    if piece.startswith("~"):
         return False
-    allowed = _GIT_ONLY.get(verb)
-    if verb == "config" and (
-        len([a for a in rest if not a.startswith("-") and a not in ("get", "list")]) > 1 or not rest
-    ):
-        return False
-    if verb == "stash" and rest[:1] not in (["list"], ["show"]):
-        return False
-    return allowed is None or all(allowed.match(arg) for arg in rest)
+    return piece == "/dev/null" or places.inside(places.resolve(call.shell.cwd, piece))

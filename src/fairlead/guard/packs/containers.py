@@ -7,6 +7,7 @@ import re
 from fairlead.guard._lazy import lazy
 from fairlead.guard.options import options
 from fairlead.guard.packs import act, reads, verbs
+from fairlead.guard.programs.network import host_of
 from fairlead.guard.shell.nodes import UNKNOWN, shown
 
 TYPE_CHECKING = False
@@ -174,6 +175,37 @@ def _kubectl(call: Call) -> None:
     reader = _KUBE.get(verb)
     if reader is not None:
         reader(call, words)
+    _production(call, verb)
+
+
+_PRODUCTION = lazy(r"(?:\S*[-_./])?prod(?:uction)?(?:[-_./]\S*)?\Z", re.IGNORECASE)
+_CHANGING = frozenset(
+    "apply create set rollout scale label annotate expose autoscale run replace upgrade install".split()
+)
+
+
+def _production(call: Call, verb: str) -> None:
+    """A cluster or namespace whose name says that others depend on it."""
+    opts = options(call.args, short="n", long=("namespace", "context", "kube-context", "cluster"))
+    named = opts.values("n", "namespace", "context", "kube-context", "cluster")
+    read = verb == "rollout" and {"status", "history"} & set(call.args)
+    if verb in _CHANGING and not read and any(_PRODUCTION.match(name) for name in named):
+        act(
+            call, "destroy", "containers.kubernetes-change", "changes what runs in production", "try it elsewhere first"
+        )
+
+
+@reads("helm")
+def _helm(call: Call) -> None:
+    words = verbs(call, (*_VALUES, "-f", "--values", "--set", "--version", "--kube-context"))
+    if not words or "--dry-run" in call.args or words[0] not in ("upgrade", "install"):
+        return
+    if words[1:2] and _PRODUCTION.match(words[1]):
+        act(
+            call, "destroy", "containers.kubernetes-change", "changes what runs in production", "try it elsewhere first"
+        )
+    else:
+        _production(call, words[0])
 
 
 def _kube_delete(call: Call, words: list[str]) -> None:
@@ -196,7 +228,21 @@ def _kube_scale(call: Call, _words: list[str]) -> None:
         act(call, "destroy", "containers.kubernetes-change", "stops every copy of a workload")
 
 
+# Where everybody gets the manifests of operators and drivers from.
+_MANIFESTS = lazy(
+    r"(?:raw\.githubusercontent\.com|github\.com|\S+\.github\.io|(?:\S+\.)?(?:k8s|kubernetes|istio)\.io)\Z"
+)
+
+
+def _foreign_manifest(call: Call) -> bool:
+    files = options(call.args, short="fnk", long=("filename", "kustomize", "namespace")).values("f", "filename", "k")
+    return any(re.match(r"https?:", file) and not _MANIFESTS.match(host_of(file)) for file in files)
+
+
 def _kube_replace(call: Call, _words: list[str]) -> None:
+    if _foreign_manifest(call):
+        act(call, "run", "containers.kubernetes-change", "runs in the cluster what a web page says",
+            "download it, read it, then apply it")  # fmt: skip
     if "--force" in call.args or "--prune" in call.args:
         act(call, "destroy", "containers.kubernetes-change", "deletes and recreates objects of the cluster")
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 
 from fairlead.guard import sql
-from fairlead.guard.options import options
+from fairlead.guard._lazy import lazy
+from fairlead.guard.options import Options, options
 from fairlead.guard.packs import act, reads
 from fairlead.guard.paths import join
 from fairlead.guard.programs.files import touch
+from fairlead.guard.programs.network import is_local
+from fairlead.guard.shell.nodes import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +21,15 @@ if TYPE_CHECKING:
 
     Scan = Callable[[str], tuple[str, str] | None]
 
+# Names that say that nobody will miss the database.
+_DISPOSABLE = lazy(
+    r"(?:\w*[_-])?(?:tests?|testing|dev|devel|development|tmp|temp|scratch|sandbox|ci|demo|dummy)(?:[_-]?(?:db|\d+))?\Z",
+    re.IGNORECASE,
+)
+_DROPS_ONE = lazy(
+    r"\s*DROP\s+(?:DATABASE|SCHEMA)\s+(?:IF\s+EXISTS\s+)?[\"`\[]?([\w-]+)[\"`\]]?(?:\s+(?:WITH\s*\(\s*FORCE\s*\)|CASCADE))?\s*\Z",
+    re.IGNORECASE,
+)
 _BACKUP = "take a backup first, or work on a copy"
 _CLIENTS = {
     "psql": ("c", ("command",), "f", ("file",)),
@@ -84,14 +96,34 @@ def _client(call: Call) -> None:
         texts += opts.operands
     if call.stdin.text:
         texts.append(call.stdin.text)
+    here = _on_this_machine(call, opts)
     for text in texts:
-        _report(call, text, sql.sql)
+        _report(call, _without_disposable(text) if here else text, sql.sql)
         for match in re.finditer(r"^\s*[.\\]?(?:shell|system|!|\\!)\s+(.+)", text, re.MULTILINE):
             call.shell.child().run_text(match[1])
     for path in opts.values(*file_short, *file_long):
         known = call.shell.record.files.get(join(call.shell.cwd, path))
         if known is not None and known.text:
             _report(call, known.text, sql.sql)
+
+
+def _on_this_machine(call: Call, opts: Options) -> bool:
+    """Say whether the server is this machine's own, as far as the command tells."""
+    if call.shell.place not in ("", "container") or any(
+        name in call.env for name in ("PGHOST", "PGSERVICE", "MYSQL_HOST")
+    ):
+        return False
+    if any("://" in arg or "host=" in arg or UNKNOWN in arg for arg in (*opts.operands, *opts.values("d", "dbname"))):
+        return False
+    hosts = opts.values("h", "host")
+    return all(host.startswith("/") or is_local(host) for host in hosts)
+
+
+def _without_disposable(text: str) -> str:
+    """Leave out ``DROP DATABASE app_test``; what else the text does is still read."""
+    return ";".join(
+        part for part in text.split(";") if not ((one := _DROPS_ONE.match(part)) and _DISPOSABLE.match(one[1]))
+    )
 
 
 def _report(call: Call, text: str, scan: Scan) -> None:
@@ -109,6 +141,9 @@ def _report(call: Call, text: str, scan: Scan) -> None:
 
 @reads("mongo", "mongosh")
 def _mongo(call: Call) -> None:
+    opts = options(call.args, long=("eval", "host", "port"))
+    if opts.operands and all(_DISPOSABLE.match(name) for name in opts.operands) and _on_this_machine(call, opts):
+        return
     for text in [*options(call.args, long=("eval",)).values("eval"), call.stdin.text or ""]:
         _report(call, text, sql.mongo)
 
@@ -129,7 +164,7 @@ _DROPPING = {
 @reads(*_DROPPING)
 def _tools(call: Call) -> None:
     decision, text = _DROPPING[call.name]
-    opts = options(call.args, short="hpUdnjFPuS")
+    opts = options(call.args, short="hpUdnjFPuS", long=("host", "port", "username", "user", "maintenance-db"))
     if call.name == "mysqladmin" and {"drop", "shutdown", "flush-hosts", "password"} & set(call.args):
         decision, text = "deny", "drops a database or stops the server"
     elif (
@@ -140,6 +175,9 @@ def _tools(call: Call) -> None:
         decision, text = "ask", "stops or changes the database server"
     elif call.name in ("mongorestore", "pg_restore") and opts.has("drop", "c", "clean"):
         decision, text = "ask", "drops existing data before it restores"
+    names = [word for word in opts.operands if word != "drop"]
+    if call.name in ("dropdb", "mysqladmin") and names and all(_DISPOSABLE.match(name) for name in names):
+        decision = "" if _on_this_machine(call, opts) and "shutdown" not in call.args else decision
     if decision and not opts.has("help", "version"):
         act(call, "drop", "databases.drop", text, _BACKUP, decision=decision)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from fairlead.guard._lazy import lazy
 from fairlead.guard.options import options
 from fairlead.guard.packs import act, reads
@@ -56,14 +58,18 @@ _DISK = frozenset(
 
 _DISK_QUIET = lazy(
     r"(?:list|status|info|print|show|-l|--list|get|scan|report|--detail|-h|--help|--version|-v|images|apfs list"
-    r"|listfilesystems|-I|-i)\Z"
+    r"|listfilesystems|-I|-i|--show(?:=\S*)?|--summary)\Z"
 )
 
 
 @reads(*_DISK)
 def _disks(call: Call) -> None:
     first = [arg for arg in call.args if not arg.startswith("/dev/")]
-    if any(_DISK_QUIET.match(arg) for arg in first[:3]) or not call.args:
+    if (
+        any(_DISK_QUIET.match(arg) for arg in first[:3])
+        or not call.args
+        or (call.name == "swapon" and call.args == ["-s"])
+    ):
         return
     act(call, "destroy", "filesystem.partition", "changes disks, partitions or volumes", decision="deny")
 
@@ -90,3 +96,18 @@ def _capabilities(call: Call) -> None:
 def _trash(call: Call) -> None:
     if call.name == "trash-empty":
         act(call, "delete", "filesystem.trash", "empties the trash")
+
+
+@reads("icacls", "cacls", "takeown")
+def _windows_rights(call: Call) -> None:
+    text = " ".join(call.args).lower()
+    if re.search(r"/grant\S*\s.*(?:everyone|users|\*s-1-1-0)", text) or (
+        "/t" in text and re.match(r"[a-z]:[\\/]*\s", text)
+    ):
+        act(call, "permission", "filesystem.world-writable", "lets every user of this machine change files")
+
+
+@reads("umask")
+def _open_to_all(call: Call) -> None:
+    if call.args and re.match(r"0+\Z", call.args[-1]):
+        act(call, "permission", "filesystem.world-writable", "lets every user of this machine change new files")

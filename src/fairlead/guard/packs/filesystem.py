@@ -188,14 +188,14 @@ def _outside(effect: Effect, target: str, zone: str) -> Hit | None:
 
 def _partly_unknown(effect: Effect, target: str, places: Places) -> Hit | None:
     """A name that is not known, in a directory that is: fine unless it may be everything."""
-    if not effect.many and effect.note != "find":
+    if not effect.many and effect.note not in ("find", "shred"):
         return None
     last = folded(target.rpartition("/")[2])
     parent = first_unknown_parent(target)
-    if effect.note == "find" or UNKNOWN not in last:
+    if effect.note in ("find", "shred") or UNKNOWN not in last:
         if is_regenerable(last) or not places.inside(target) or REGENERABLE & set(folded(target).split("/")):
             return None
-        if effect.note == "find":
+        if effect.note in ("find", "shred"):
             return _hit("filesystem.find-delete", "ask", effect, f"deletes every {shown(last)} below {shown(parent)}",
                         "run it with `-print` instead of `-delete` first")  # fmt: skip
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 from fairlead.guard.effects import Stream
@@ -17,7 +16,8 @@ from fairlead.guard.packs.git_settings import (
     environment_aliases,
     global_options,
 )
-from fairlead.guard.paths import Places, folded, join
+from fairlead.guard.packs.git_worktree import STASH, checkout, clean, restore, switch
+from fairlead.guard.paths import Places, folded
 from fairlead.guard.programs import program
 from fairlead.guard.shell.nodes import STAR, UNKNOWN, shown
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from fairlead.guard.shell.run import Call
 
     Hit = tuple[str, str, str, str]
-
-_STASH = "`git stash` keeps the changes and can be undone"
 
 
 @reads("git", "git-branchless", "hub")
@@ -68,82 +66,11 @@ def _reset(call: Call, args: list[str]) -> None:
             "discard",
             "git.reset-hard",
             "throws away uncommitted changes",
-            f"{_STASH}; `git reset --soft` keeps them",
+            f"{STASH}; `git reset --soft` keeps them",
             decision="deny",
         )
     elif any(word == UNKNOWN for word in args) and "--" not in args:
         act(call, "unknown", "git.unknown-command", "resets with an option that cannot be read")
-
-
-def _checkout(call: Call, args: list[str]) -> None:
-    opts = options(
-        args, short="bBU", long=("orphan", "conflict", "pathspec-from-file", "unified", "inter-hunk-context")
-    )
-    if opts.has("f", "force"):
-        act(call, "discard", "git.checkout-force", "throws away uncommitted changes", _STASH, decision="deny")
-        return
-    new_branch = opts.has("b", "B", "orphan", "track", "t", "detach")
-    paths = args[args.index("--") + 1 :] if "--" in args else []
-    operands = opts.operands
-    looks_like_path = len(operands) == 1 and not new_branch and _is_file(call, operands[0])
-    if opts.has("p", "patch"):
-        return
-    if (
-        paths or opts.has("pathspec-from-file") or looks_like_path or (len(operands) > 1 and not new_branch)
-    ) and not _chooses_a_side(opts):
-        what = ", ".join(shown(p) for p in (paths or operands[-2:])) or "files"
-        act(call, "discard", "git.checkout-paths", f"overwrites uncommitted changes in {what[:80]}", _STASH)
-
-
-def _chooses_a_side(opts: Options) -> bool:
-    """``--ours file`` resolves a conflict in files that are named."""
-    named = opts.operands and not any(op in (".", "./", ":/") or STAR in op for op in opts.operands)
-    return opts.has("ours", "theirs") and bool(named)
-
-
-def _is_file(call: Call, name: str) -> bool:
-    if name in (".", "./", "..", STAR, ":/") or name.startswith(("./", "../", ":/", ":(", "/")) or STAR in name:
-        return True
-    if UNKNOWN in name:
-        return False
-    if re.search(
-        r"\.(?:py|js|ts|tsx|jsx|go|rs|c|h|cpp|java|rb|php|md|txt|json|ya?ml|toml|html|css|sh|cfg|ini|lock|xml|sql|vue"
-        r"|kt|swift|scss|svg)\Z",
-        name,
-    ):
-        return True
-    try:
-        return os.path.isfile(join(call.shell.cwd, name))
-    except (OSError, ValueError):
-        return False
-
-
-def _switch(call: Call, args: list[str]) -> None:
-    opts = options(args, short="cC", long=("create", "force-create", "orphan"))
-    if opts.has("f", "force", "discard-changes"):
-        act(call, "discard", "git.checkout-force", "throws away uncommitted changes", _STASH, decision="deny")
-
-
-def _restore(call: Call, args: list[str]) -> None:
-    opts = options(args, short="sU", long=("source", "pathspec-from-file", "unified", "inter-hunk-context", "conflict"))
-    if opts.has("help", "h") or opts.has("p", "patch"):
-        return
-    staged = opts.has("S", "staged") and not opts.has("no-staged")
-    worktree = (opts.has("W", "worktree") or not staged) and not opts.has("no-worktree")
-    if opts.has("pathspec-from-file") and not opts.operands and worktree:
-        act(call, "discard", "git.restore", "overwrites uncommitted changes", _STASH)
-    elif worktree and opts.operands:
-        act(call, "discard", "git.restore", f"overwrites uncommitted changes in {shown(' '.join(opts.operands))[:80]}",
-            f"{_STASH}; `git restore --staged` only unstages")  # fmt: skip
-
-
-def _clean(call: Call, args: list[str]) -> None:
-    opts = options(args, short="e", long=("exclude",))
-    if opts.has("n", "dry-run", "help", "i", "interactive"):
-        return
-    if opts.has("f", "force") or opts.unknown or any("clean.requireforce=false" in a.lower() for a in call.args):
-        act(call, "discard", "git.clean", "deletes files that git does not know and cannot bring back",
-            "`git clean -n` shows what would go; `git stash -u` keeps it", decision="deny")  # fmt: skip
 
 
 def _stash(call: Call, args: list[str]) -> None:
@@ -321,7 +248,7 @@ def _index(call: Call, args: list[str]) -> None:
     if (call_verb(call, "checkout-index") and opts.has("f", "force")) or (
         call_verb(call, "read-tree") and opts.has("reset") and opts.has("u")
     ):
-        act(call, "discard", "git.checkout-force", "overwrites uncommitted changes", _STASH)
+        act(call, "discard", "git.checkout-force", "overwrites uncommitted changes", STASH)
 
 
 def _grep(call: Call, args: list[str]) -> None:
@@ -357,7 +284,7 @@ def _git_output(call: Call) -> Stream | None:
 
 
 _VERBS = {
-    "reset": _reset, "checkout": _checkout, "co": _checkout, "switch": _switch, "restore": _restore, "clean": _clean,
+    "reset": _reset, "checkout": checkout, "co": checkout, "switch": switch, "restore": restore, "clean": clean,
     "stash": _stash,
     "branch": _branch, "tag": _tag, "push": push, "rebase": _replay, "merge": _replay, "cherry-pick": _replay,
     "am": _replay, "commit": _commit,

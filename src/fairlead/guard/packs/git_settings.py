@@ -133,11 +133,22 @@ def config_pair(call: Call, pair: str, aliases: dict[str, str]) -> None:
         setting(call, key, value)
 
 
+# Where projects keep hooks of their own, under version control.
+_OWN_HOOKS = lazy(r"(?:\./)?(?:\.husky(?:/_)?|\.?git-?hooks|hooks|scripts/(?:git-?)?hooks)/?\Z")
+
+
+def call_is_local(call: Call) -> bool:
+    """Say whether ``git config`` sets something for this repository only, and for longer than one command."""
+    return "config" in call.args[:1] and not {"--global", "--system", "-c"} & set(call.args)
+
+
 def setting(call: Call, key: str, value: str) -> None:
     if key.lower() == "http.sslverify" and value.lower() in ("false", "0", "no", "off"):
         act(call, "system", "git.no-verification", "makes git trust any server")
     if _RUNNING_KEYS.match(key.lower()) and not HARMLESS_VALUES.match(value):
         if key.lower().startswith("alias.") and not value.startswith("!"):
+            return
+        if key.lower() == "core.hookspath" and call_is_local(call) and _OWN_HOOKS.match(value):
             return
         rule = "git.hooks-path" if key.lower() == "core.hookspath" else "git.runs-program"
         act(call, "run", rule, f"makes git run or trust `{shown(value)}` ({key})", "set it by hand if you want it")

@@ -80,6 +80,8 @@ def _installers(call: Call) -> None:
         return
     if call.name == "rpm" and not options(call.args).has("i", "install", "e", "erase", "U", "upgrade", "F", "import"):
         return
+    if _by_name(call, words):
+        return
     removes = re.match(r"(?:remove|purge|erase|del|uninstall|autoremove|rm)\b", words)
     act(
         call,
@@ -88,6 +90,25 @@ def _installers(call: Call) -> None:
         "removes software from this machine" if removes else "installs or changes software of the whole machine",
         _LOCAL,
     )
+
+
+# Their packages are made by the distribution or looked at by its people; anybody can put one elsewhere.
+_CURATED = frozenset("apt apt-get aptitude dnf yum zypper apk brew port pkg winget choco scoop snap".split())
+_INSTALL = lazy(r"(?:install|add|in)\s")
+_UNCHECKED = lazy(
+    r"--(?:allow-\w+|force\S*|nogpgcheck|no-gpg-check\S*|no-check-\w+|dangerous|classic|devmode|repository\S*|repo\S*"
+    r"|repofrompath\S*|source\S*|root\S*|ignore-checksums?|skip-?hash|HEAD|option\S*)\Z|-[oXs]"
+)
+_PLAIN_NAME = lazy(r"[\w+@:=~*.-]+\Z")
+_NO_NAME = lazy(r".*(?:\.(?:deb|rpm|apk|pkg|msi|exe|rb|zip|tar\.\w+|tgz)\Z|://)|\.|-")
+
+
+def _by_name(call: Call, words: str) -> bool:
+    """``apt install jq``: named packages from the places that this machine trusts already."""
+    asks = _INSTALL.match(words) or (call.name == "brew" and words.startswith("upgrade "))
+    if call.name not in _CURATED or not asks or any(_UNCHECKED.match(arg) for arg in call.args):
+        return False
+    return all(_PLAIN_NAME.match(name) and not _NO_NAME.match(name) for name in words.split()[1:])
 
 
 @reads(
@@ -144,7 +165,7 @@ _GLOBAL = lazy(
     r"\A(?:(?:npm|pnpm|bun)\s(?=.*(?:\s-g\s|--global\b|--location=global))(?=.*\b(?:i|install|add|uninstall|remove|rm"
     r"|un|update|link)\b)|yarn\s+global\s+(?:add|remove|upgrade)|pipx\s+(?:install|uninstall|inject|upgrade)|"
     r"uv\s+tool\s+(?:install|uninstall|upgrade)|gem\s+(?:install|uninstall)\b(?!.*--user-install)|cargo\s+(?:install"
-    r"|uninstall)\s(?!.*--path)(?!.*--root)|go\s+install\s+\S+@|dotnet\s+tool\s+(?:install|uninstall"
+    r"|uninstall)\s(?!.*--(?:path|root|list))|go\s+install\s+\S+@|dotnet\s+tool\s+(?:install|uninstall"
     r"|update)\b.*(?:-g\s|--global)|"
     r"composer\s+global\s+(?:require|remove|update)|deno\s+install\s.*(?:-g\s|--global|https?:)|cpanm?\s+\S|(?:pip3?"
     r"|python3?\s+-m\s+pip)\s+(?:install|uninstall)\b.*(?:--break-system-packages|--user\s|--target[= ]/)"

@@ -8,7 +8,7 @@ from fairlead.guard._lazy import lazy
 from fairlead.guard.options import options
 from fairlead.guard.packs import act, reads
 from fairlead.guard.paths import Places
-from fairlead.guard.programs.network import host_of, is_local
+from fairlead.guard.programs.network import PIPE, host_of, is_local
 from fairlead.guard.shell.nodes import UNKNOWN, shown
 
 TYPE_CHECKING = False
@@ -111,25 +111,6 @@ def _hit(rule: str, decision: str, effect: Effect, text: str, suggestion: str = 
     return rule, decision, f"`{effect.words}` {text}", suggestion
 
 
-_SCANNERS = (
-    "nmap masscan zmap sqlmap nikto hydra medusa ncrack john hashcat aircrack-ng airodump-ng aireplay-ng wifite "
-    "reaver gobuster dirb dirbuster "
-    "ffuf wfuzz feroxbuster nuclei wpscan metasploit msfconsole msfvenom responder bettercap ettercap arpspoof dsniff "
-    "tcpdump tshark wireshark "
-    "dumpcap crackmapexec nxc enum4linux smbclient impacket-secretsdump evil-winrm bloodhound-python theharvester "
-    "recon-ng amass subfinder "
-    "rustscan hping3 slowloris xmrig minerd cgminer bfgminer ethminer nbminer t-rex phoenixminer cpuminer dnscat "
-    "dnscat2 iodine chisel ligolo"
-).split()
-
-
-@reads(*_SCANNERS)
-def _scan(call: Call) -> None:
-    if call.args in (["--version"], ["--help"], ["-h"], ["-V"]):
-        return
-    act(call, "connect", "network.attack-tool", "attacks, scans, records or mines")
-
-
 @reads(
     "ngrok",
     "localtunnel",
@@ -155,9 +136,10 @@ def _tunnel(call: Call) -> None:
         act(call, "connect", "network.tunnel", "opens this machine to the internet")
 
 
-@reads("bash", "sh", "zsh")
+@reads("bash", "sh", "zsh", "dash", "ksh", "ash", "fish")
 def _interactive(call: Call) -> None:
-    if call.stdin.origin.startswith(("/dev/tcp/", "/dev/udp/")):
+    """A shell that takes its commands from a connection, or from a pipe that another program feeds."""
+    if call.stdin.origin.startswith(("/dev/tcp/", "/dev/udp/", PIPE)):
         act(call, "connect", "network.reverse-shell", "connects a shell to another machine", decision="deny")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from fairlead.guard._lazy import lazy
 from fairlead.guard.paths import folded
@@ -111,6 +112,7 @@ def _same(piece: str, text: str) -> bool:
 _HINTS = ("/.", "/etc/", "/run/", "library/", "appdata/", "secrets/", "var/lib/", "snap/", "system32/")
 
 
+@lru_cache(1024)
 def is_secret(path: str) -> bool:
     """Say whether a path names a file that holds credentials."""
     plain = folded(path)

@@ -9,6 +9,7 @@ from fairlead.guard.options import options
 from fairlead.guard.packs import act, reads, verbs
 from fairlead.guard.packs.secret_files import is_secret
 from fairlead.guard.paths import Places, join
+from fairlead.guard.programs.text import VARIABLE
 from fairlead.guard.shell.nodes import STAR, UNKNOWN, shown
 
 TYPE_CHECKING = False
@@ -121,13 +122,33 @@ def _environment(call: Call) -> None:
         act(call, "secret", "secrets.show", "shows a secret from the environment")
 
 
+_FILTERS = frozenset({"grep", "egrep", "rg"})
+_PASSES_ON = frozenset({"sort", "uniq", "head", "cut", "tail", "wc"})
+
+
+def _filter_before(call: Call) -> Call | None:
+    """Return the nearest filter of this pipeline, the call itself included."""
+    for other in reversed(call.shell.record.calls):
+        if other.name in _FILTERS and other.stdin.origin == call.stdin.origin:
+            return other
+        if other is not call and other.name not in _PASSES_ON:
+            return None
+    return None
+
+
+def _asks_for_secrets(call: Call) -> bool:
+    """Say whether a filter keeps what looks like credentials, or leaves only some other lines out."""
+    words = " ".join(call.args)
+    kept = SECRET_WORD.search(words) or re.search(r"pass|key|aws|cred", words, re.IGNORECASE)
+    return kept is not None or re.search(r"(?:\A|\s)(?:-\w*v|--invert)", words) is not None
+
+
 @reads("grep", "egrep", "rg", "cat", "less", "sort", "tee", "head", "more")
 def _filtered_environment(call: Call) -> None:
     if call.stdin.origin not in ("environment", "history"):
         return
-    if call.name in ("grep", "egrep", "rg") and not any(
-        SECRET_WORD.search(a) or re.search(r"pass|key|aws|cred", a, re.IGNORECASE) for a in call.args
-    ):
+    narrowed = _filter_before(call)
+    if narrowed is not None and not _asks_for_secrets(narrowed):
         return
     act(
         call,
@@ -274,16 +295,26 @@ def _clipboard(call: Call) -> None:
         act(call, "secret", "secrets.clipboard", "reads the clipboard, which may hold a password")
 
 
+def _shows(call: Call, name: str) -> None:
+    act(call, "secret", "secrets.show", f"shows the value of {name}", 'test whether it is set: `[ -n "$NAME" ]`')
+
+
+@reads(*"cat base64 base32 xxd od hexdump hd tee less more rev tr sed awk head tail nl fold cut tac strings jq".split())
+def _piped_value(call: Call) -> None:
+    """A value that is piped into a program which prints it; ``docker login --password-stdin`` only uses it."""
+    name = call.stdin.origin.removeprefix(VARIABLE)
+    last = not call.shell.piped
+    if call.stdin.origin.startswith(VARIABLE) and last and SECRET_WORD.search(name):
+        _shows(call, name)
+
+
 @reads("echo", "printf")
 def _echo(call: Call) -> None:
     named = [name for name in call.shell.record.names if SECRET_WORD.search(name)]
-    encoded = call.shell.piped and len(named) == 1 and call.args == [UNKNOWN]
     if "${!}" in call.shell.record.names and any(UNKNOWN in arg for arg in call.args):
         act(call, "secret", "secrets.environment", "shows variables whose names come from the environment")
-    if named and (not call.shell.piped or encoded) and any(UNKNOWN in arg for arg in call.args):
-        act(
-            call, "secret", "secrets.show", f"shows the value of {named[0]}", 'test whether it is set: `[ -n "$NAME" ]`'
-        )
+    if named and not call.shell.piped and any(UNKNOWN in arg for arg in call.args):
+        _shows(call, named[0])
     if _LITERAL_SECRETS.search(" ".join(call.args)):
         act(
             call,

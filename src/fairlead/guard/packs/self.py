@@ -6,7 +6,8 @@ import re
 
 from fairlead.guard._lazy import lazy
 from fairlead.guard.packs import act, reads
-from fairlead.guard.paths import Places, folded
+from fairlead.guard.packs.self_files import HOOK_TOOLS, settings_part
+from fairlead.guard.paths import Places, folded, join
 from fairlead.guard.shell.nodes import STAR, UNKNOWN, shown
 
 TYPE_CHECKING = False
@@ -16,44 +17,13 @@ if TYPE_CHECKING:
 
     Hit = tuple[str, str, str, str]
 
-_SETTINGS = lazy(
-    r"/(?:\.claude/(?:settings[\w.-]*\.json|hooks(?:/.*)?|hooks\.json|plugins/.*|\.credentials\.json"
-    r"|managed[\w-]*\.json|claude\.md|commands/.*|agents/.*|skills/.*|statusline[\w.-]*|keybindings\.json)"
-    r"|\.claude\.json|\.claude|\.codex(?:/(?:config\.toml|hooks(?:/.*|\.json)?|auth\.json|rules/.*|prompts/.*"
-    r"|agents\.md|trust[\w.-]*))?"
-    r"|\.gemini(?:/(?:settings\.json|hooks(?:/.*)?|trusted[\w.-]*|extensions/.*|\.env|policies/.*"
-    r"|oauth_creds\.json))?|\.qwen(?:/(?:settings\.json|hooks/.*|trusted[\w.-]*))?"
-    r"|\.cursor(?:/(?:hooks(?:\.json|/.*)?|mcp\.json|rules/.*|settings\.json|cli[\w-]*\.json|permissions\.json"
-    r"|environment\.json))?|\.cursorrules|\.cursorignore"
-    r"|\.github/(?:hooks(?:/.*)?|copilot(?:/.*)?)|\.copilot(?:/.*)?"
-    r"|\.config/(?:code(?: - insiders)?/user/(?:settings|mcp|tasks|keybindings)\.json"
-    r"|vscodium/user/settings\.json|gemini|fairlead|github-copilot|opencode"
-    r"|goose|crush|amp|kilo|devin|zed|claude|codex|kiro|openhands)(?:/.*)?"
-    r"|\.vscode/(?:settings|mcp|tasks|launch)\.json|\.idea/(?:workspace|externaldependencies)\.xml"
-    r"|\.windsurf(?:/.*)?|\.codeium(?:/.*)?|\.devin(?:/.*)?|\.cline(?:/.*)?|\.clinerules(?:/.*)?|\.roo(?:/.*)?"
-    r"|\.factory(?:/.*)?|\.droid(?:/.*)?|\.kiro(?:/(?:settings|hooks|agents)(?:/.*)?)?|\.augment(?:/.*)?"
-    r"|\.goose(?:/.*)?|\.goosehints|\.crush(?:/.*)?|crush\.json|\.kimi(?:/.*)?|\.junie(?:/.*)?|\.grok(?:/.*)?"
-    r"|\.openhands(?:/.*)?|\.hermes(?:/.*)?|\.vibe(?:/.*)?|\.antigravity(?:/.*)?|\.opencode(?:/.*)?|opencode\.jsonc?"
-    r"|\.kilocode(?:/.*)?|\.kilo(?:/.*)?|\.amp(?:/.*)?|\.amcp(?:/.*)?|\.codemie(?:/.*)?|\.code-agent(?:/.*)?"
-    r"|\.claude-agent(?:/.*)?|\.aider[\w.-]*|\.continue(?:/.*)?|\.mcp\.json|mcp\.json|fairlead(?:\.tests)?\.toml"
-    r"|\.fairlead(?:/.*)?"
-    r"|etc/(?:fairlead|claude-code|codex)(?:/.*)?|\.local/(?:share|state)/fairlead(?:/.*)?|library/application "
-    r"support/(?:claude|claudecode|cursor|code/user|fairlead)(?:/.*)?"
-    r"|\.git/hooks(?:/.*)?|\.husky(?:/.*)?|\.pre-commit-config\.yaml|lefthook\.ya?ml|\.lefthook(?:/.*)?|\.envrc)\Z"
-)
-# Most paths have nothing of this in them, and the long pattern need not be asked.
-_HINT = lazy(r"/\.|fairlead|mcp\.json|lefthook|crush\.json|opencode\.json|application support|etc/c")
-_SAMPLE = lazy(r"/\.git/hooks/[\w-]+\.sample\Z")
-_HOOK_TOOLS = lazy(
-    r"/(?:\.husky(?:/.*)?|\.pre-commit-config\.yaml|lefthook\.ya?ml|\.lefthook(?:/.*)?|\.envrc|\.vscode/(?:settings"
-    r"|launch)\.json|\.aider[\w.-]*|\.idea/.*)\Z"
-)
 _PRODUCTS = lazy(r"(?:fairlead|claude|codex|gemini|qwen|cursor-agent|copilot|droid|goose|amp|opencode|crush|kimi)\Z")
+_BY_HAND = "run it by hand, outside the agent"
 
 
 def is_settings(plain: str) -> bool:
     """Say whether a folded path guards or drives an agent."""
-    return _HINT.search(plain) is not None and _SETTINGS.search(plain) is not None and not _SAMPLE.search(plain)
+    return bool(settings_part(plain))
 
 
 def judge(effect: Effect, places: Places) -> Hit | None:
@@ -65,17 +35,18 @@ def judge(effect: Effect, places: Places) -> Hit | None:
         or effect.place
     ):
         return None
-    for path in (effect.path, places.resolve("/", effect.path)):
+    for path in dict.fromkeys((effect.path, places.resolve("/", effect.path))):
         plain = folded(path).replace(STAR, "x").replace(UNKNOWN, "x")
-        if is_settings(plain):
-            return _changed(effect, path, plain)
+        part = settings_part(plain)
+        if part:
+            return _changed(effect, path, plain, part)
     return None
 
 
-def _changed(effect: Effect, path: str, plain: str) -> Hit | None:
+def _changed(effect: Effect, path: str, plain: str, part: str) -> Hit | None:
     if effect.kind == "link" or (effect.kind == "permission" and not re.search(r"/(?:hooks|fairlead)", plain)):
         return None
-    if _HOOK_TOOLS.search(plain):
+    if HOOK_TOOLS.search(plain):
         return (
             None
             if effect.kind in {"write", "permission"}
@@ -89,7 +60,7 @@ def _changed(effect: Effect, path: str, plain: str) -> Hit | None:
         "permission": "changes the rights of",
         "unpack": "unpacks over",
     }[effect.kind]
-    decision = "deny" if "fairlead" in plain else "ask"
+    decision = "deny" if "fairlead" in part else "ask"
     return (
         rule,
         decision,
@@ -98,18 +69,48 @@ def _changed(effect: Effect, path: str, plain: str) -> Hit | None:
     )
 
 
+_CHANGES = frozenset({"uninstall", "trust", "init"})
+_ANSWERS = frozenset({"inbox", "approve", "deny", "answer"})
+
+
 @reads("fairlead")
 def _fairlead(call: Call) -> None:
     words = [arg for arg in call.args if not arg.startswith("-")]
-    if words[:1] in (["uninstall"], ["trust"], ["init"]) or (words[:1] == ["serve"] and "--stop" in call.args):
-        act(
-            call,
-            "settings",
-            "self.fairlead",
-            "changes whether and how Fairlead guards this project",
-            "run it by hand, outside the agent",
-            decision="deny",
-        )
+    verb = words[0] if words else ""
+    if "--help" in call.args or "-h" in call.args:
+        return
+    if verb in _CHANGES or (verb == "serve" and "--stop" in call.args) or (verb == "doctor" and "--fix" in call.args):
+        act(call, "settings", "self.fairlead", "changes whether and how Fairlead guards this project", _BY_HAND,
+            decision="deny")  # fmt: skip
+    elif verb in _ANSWERS:
+        act(call, "settings", "self.fairlead", "answers questions that were put to a person", _BY_HAND, decision="deny")
+
+
+@reads("python", "python3")
+def _module(call: Call) -> None:
+    if call.args[:2] == ["-m", "fairlead"]:
+        _fairlead(call.again(["fairlead", *call.args[2:]]))
+
+
+_REMOVES = lazy(r"(?:uninstall|remove|rm|un|delete|purge)\Z")
+
+
+@reads("pip", "pip3", "pipx", "uv", "poetry", "pdm", "conda", "mamba", "brew", "apt", "apt-get", "npm", "rye", "hatch")
+def _removed(call: Call) -> None:
+    words = [arg for arg in call.args if not arg.startswith("-")]
+    if "fairlead" in words and any(_REMOVES.match(word) for word in words):
+        act(call, "settings", "self.fairlead", "removes Fairlead", _BY_HAND, decision="deny")
+
+
+@reads("git")
+def _by_git(call: Call) -> None:
+    """Files that git itself deletes or moves away."""
+    words = [arg for arg in call.args if not arg.startswith("-")]
+    if words[:1] not in (["rm"], ["mv"]) or "--cached" in call.args:
+        return
+    for word in words[1:]:
+        if settings_part(folded(join(call.shell.cwd, word))):
+            call.shell.effect("delete", call.words, path=join(call.shell.cwd, word))
 
 
 @reads(
@@ -134,7 +135,9 @@ def _agents(call: Call) -> None:
     text = " ".join(call.args)
     if re.search(
         r"--dangerously|--yolo|-y\b|bypassPermissions|--full-auto|--skip-permissions|--allow-all|--no-sandbox"
-        r"|danger-full-access|--trust-all|--yes-always|approval_policy\W*never|sandbox_mode\W*danger|--auto-approve|--force",
+        r"|danger-full-access|--trust-all|--yes-always|disableAllHooks|hooks\W{1,4}false|--no-hooks"
+        r"|--disable[= ]\S*hooks|--setting-sources|approval_policy\W*never|sandbox_mode\W*danger|--auto-approve"
+        r"|--force",
         text,
     ):
         act(call, "settings", "self.unguarded-agent", "starts an agent that asks nobody")
@@ -156,5 +159,6 @@ def _hook_tools(call: Call) -> None:
 def _kill(call: Call) -> None:
     if call.name == "pkill" and any(re.search(r"\b(?:guard|hooks?|tool-use)\b", arg) for arg in call.args):
         act(call, "settings", "self.fairlead", "stops what watches over the agent")
-    if any(_PRODUCTS.match(arg) for arg in call.args) and "fairlead" in call.args:
+    searched = [arg for other in call.shell.record.calls if other.name in ("pgrep", "pidof") for arg in other.args]
+    if "fairlead" in searched or (any(_PRODUCTS.match(arg) for arg in call.args) and "fairlead" in call.args):
         act(call, "settings", "self.fairlead", "stops Fairlead", decision="deny")

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 # By program: what its arguments must look like to print credentials.
 _PRINTS: dict[str, str] = {
-    "gh": r"auth status .*(?:-t\b|--show-token)|\Aauth token|secret list .*--json",
-    "glab": r"auth status .*(?:-t\b|--show-token)|config get .*token|variable (?:get|export)",
+    "gh": r"\A(?:auth status .*(?:-t\b|--show-token)|auth token|secret list .*--json)",
+    "glab": r"\A(?:auth status .*(?:-t\b|--show-token)|config get .*token|variable (?:get|export))",
     "aws": r"configure get \S*(?:secret|token|key)|codeartifact get-authorization-token"
     r"|rds generate-db-auth-token|eks get-token|ssm get-parameters?\b.*decryption",
     "gcloud": (

@@ -6,73 +6,12 @@ import re
 
 from fairlead.guard._lazy import lazy
 from fairlead.guard.options import options
-from fairlead.guard.packs import act, reads, verbs
+from fairlead.guard.packs import act, reads
 from fairlead.guard.shell.nodes import UNKNOWN, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fairlead.guard.shell.run import Call
-
-
-@reads(
-    "systemctl",
-    "service",
-    "launchctl",
-    "rc-service",
-    "rc-update",
-    "sv",
-    "initctl",
-    "update-rc.d",
-    "chkconfig",
-    "sc",
-    "sc.exe",
-    "net",
-    "supervisorctl",
-    "pm2",
-    "brew",
-)
-def _services(call: Call) -> None:
-    words = verbs(call, ("-H", "-M", "-t", "--type", "-u", "-p"))
-    text = " ".join(words)
-    if call.name == "brew":
-        if re.match(r"services (?:start|stop|restart|run|kill)", text):
-            act(call, "system", "system.service", "starts or stops a service of this machine")
-        return
-    if call.name in ("supervisorctl", "pm2"):
-        if re.match(r"(?:shutdown|kill|delete all|stop all)", text):
-            act(call, "system", "system.service", "stops every managed process")
-        return
-    if call.name == "net":
-        if re.match(r"(?:user|localgroup|stop|start|share|accounts)\b", text.lower()):
-            act(call, "system", "system.user", "changes users, groups or services")
-        return
-    verb = next((w for w in words if re.match(_SERVICE_VERBS, w)), "")
-    if (
-        call.name == "systemctl"
-        and "--user" in call.args
-        and verb in ("start", "stop", "restart", "reload", "daemon-reload")
-    ):
-        return
-    if verb:
-        hard = re.match(
-            r"(?:poweroff|halt|reboot|mask|disable|rescue|emergency|isolate|kexec|suspend|hibernate|delete|bootout)",
-            verb,
-        )
-        act(
-            call,
-            "system",
-            "system.service",
-            f"changes a service of this machine ({verb})",
-            decision="deny" if hard and verb in ("poweroff", "halt", "reboot", "rescue", "emergency") else "ask",
-        )
-
-
-_SERVICE_VERBS = (
-    r"(?:start|stop|restart|reload|enable|disable|mask|unmask|kill|isolate|edit|set-default|daemon-reload"
-    r"|daemon-reexec|poweroff|halt|reboot|rescue|emergency|suspend|"
-    r"hibernate|revert|link|preset|load|unload|bootstrap|bootout|kickstart|remove|submit|setenv|delete|create|config"
-    r"|force-reload|set-property|import-environment|set-environment|add|del|defaults|on|off)\Z"
-)
 
 
 @reads("shutdown", "reboot", "halt", "poweroff", "init", "telinit", "logoff")
@@ -253,6 +192,13 @@ def _logs(call: Call) -> None:
         act(call, "system", "system.history-wiped", "removes records of what happened on this machine")
 
 
+@reads("touch")
+def _false_date(call: Call) -> None:
+    reference = options(call.args, short="rdt", long=("reference", "date")).value("r", "reference")
+    if re.match(r"/(?:usr/|s?bin/|etc/|lib)", reference):
+        act(call, "system", "system.history-wiped", "gives a file the date of a program of the system")
+
+
 @reads(
     "gdb", "strace", "ltrace", "dtrace", "lldb", "ptrace", "gcore", "procdump", "frida", "dtruss", "bpftrace", "perf"
 )
@@ -356,8 +302,8 @@ def _sensors(call: Call) -> None:
 
 
 _ESCAPE_CAPABLE = (
-    "apt apt-get aspell busctl c89 c99 gcc g++ cc clang dmsetup facter ftp gem ghci hping3 iftop irb jjs jrunscript "
-    "jshell "
+    "apt apt-get aspell busctl gdb c89 c99 gcc g++ cc clang dmsetup facter ftp gem ghci hping3 iftop irb jjs "
+    "jrunscript jshell "
     "knife mtr nroff openvpn perlbug pry puppet run-mailcap run-parts rvim rview slsh tdbtool tex latex pdflatex "
     "xelatex xetex "
     "lualatex pdftex tmate wish wget yum dnf zathura zypper check_by_ssh cobc cpan gimp gtester ipython byebug "

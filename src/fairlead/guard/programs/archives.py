@@ -6,6 +6,7 @@ import re
 
 from fairlead.guard.effects import OPAQUE, Stream
 from fairlead.guard.options import options
+from fairlead.guard.paths import join
 from fairlead.guard.programs import program
 from fairlead.guard.programs.files import touch
 
@@ -61,7 +62,7 @@ def _started(call: Call, commands: list[str]) -> None:
         call.shell.child().run_text(command)
 
 
-@program("unzip", "7z", "7za", "unrar", "cpio", "zip", "ar")
+@program("unzip", "unrar", "zip")
 def pack(call: Call) -> Stream:
     opts = options(call.args, short="dxDT", long=("directory", "unzip-command"), words=False)
     if call.name == "zip":
@@ -77,4 +78,21 @@ def pack(call: Call) -> Stream:
         return _packed(call, opts.operands[1:])
     if call.name == "unzip" and opts.value("d"):
         touch(call, "unpack", opts.value("d"), many=True)
+    return OPAQUE
+
+
+@program("apply_patch", "applypatch")
+def apply_patch(call: Call) -> Stream:
+    """Some agents take a patch from the shell, as an argument or as a here-document."""
+    from fairlead.guard.patches import changes
+    from fairlead.guard.programs.builtins import unknown_program
+
+    text = "\n".join([*call.args, call.stdin.text or ""])
+    found = changes(text)
+    for change in found:
+        touch(call, change.kind, change.path)
+        if change.text:
+            call.shell.record.files[join(call.shell.cwd, change.path)] = Stream(change.text)
+    if not found and (call.stdin.text is None or text.strip()):
+        unknown_program(call, None)
     return OPAQUE

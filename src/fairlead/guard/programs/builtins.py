@@ -236,7 +236,18 @@ def _from_stdin(call: Call, inner: object) -> Stream:
         unknown_program(call, stdin)
     elif (call.fed or call.shell.texts > 1) and not call.shell.place:
         shell_escape(call)
+    elif not stdin.origin and not call.shell.place:
+        open_session(call)
     return OPAQUE
+
+
+def open_session(call: Call) -> None:
+    """A shell or interpreter without a program; some agents ask no hook about what is typed into it later."""
+    call.shell.effect(
+        "unknown", call.words, rule="guard.open-session", decision="ask",
+        reason=f"`{call.words}` waits for commands, and what is typed there later cannot be read now",
+        suggestion="give it the command: `bash -c '...'`, `python -c '...'`, or a file",
+    )  # fmt: skip
 
 
 def shell_escape(call: Call) -> None:

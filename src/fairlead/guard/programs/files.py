@@ -220,7 +220,11 @@ def _synchronised(call: Call, opts: Options, sources: list[str], target: str) ->
 
 
 def _rclone(call: Call) -> Stream:
-    verb = call.args[0] if call.args else ""
+    words = [arg for arg in call.args if not arg.startswith("-")]
+    verb = words[0] if words else ""
+    if verb in ("copy", "copyto") and len(words) > 2 and not _remote(words[2]):
+        touch(call, "write", words[2], many=True, note="copy")
+        return OPAQUE
     if verb in ("delete", "purge", "sync", "rmdirs", "deletefile", "cleanup", "bisync", "move"):
         call.shell.effect("delete", call.words, path=UNKNOWN, many=True, note="rclone")
     elif verb in ("copy", "copyto", "rcat"):

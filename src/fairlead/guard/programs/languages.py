@@ -6,11 +6,11 @@ import re
 
 from fairlead.guard._lazy import lazy
 from fairlead.guard.code import scan
-from fairlead.guard.effects import OPAQUE, Stream
+from fairlead.guard.effects import EMPTY, OPAQUE, Stream
 from fairlead.guard.options import options
 from fairlead.guard.paths import join
 from fairlead.guard.programs import PROGRAMS, program
-from fairlead.guard.programs.builtins import shell_escape, unknown_program
+from fairlead.guard.programs.builtins import open_session, shell_escape, unknown_program
 from fairlead.guard.programs.files import touch
 from fairlead.guard.programs.wrappers import package_runner, wrapped
 from fairlead.guard.shell.nodes import UNKNOWN
@@ -200,7 +200,19 @@ def _script(call: Call, script: str, language: Language) -> Stream:
         known is call.stdin and known.text is None and not known.origin and script != ""
     ):
         unknown_program(call, known)
+    elif (
+        not script
+        and known is EMPTY
+        and call.name in _TYPED_INTO
+        and not call.shell.place
+        and set(call.args) <= _STILL_WAITS
+    ):
+        open_session(call)
     return OPAQUE
+
+
+_TYPED_INTO = frozenset("python python2 python3 ipython pypy3 node irb lua ghci julia jshell".split())
+_STILL_WAITS = frozenset("-i -q -u -B -s -E -I --interactive --no-banner --experimental-repl-await".split())
 
 
 for _name in LANGUAGES:

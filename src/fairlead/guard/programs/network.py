@@ -61,6 +61,15 @@ _CURL_LONG = (
     "dump-header",
     "netrc-file",
     "oauth2-bearer",
+    "proto",
+    "proto-redir",
+    "ciphers",
+    "max-redirs",
+    "retry-max-time",
+    "speed-limit",
+    "speed-time",
+    "unix-socket",
+    "aws-sigv4",
 )
 # ``@file``, ``name=@file``, ``name=<file``, and ``name@file`` of --data-urlencode, but no mail address.
 _FILE_DATA = lazy(
@@ -239,6 +248,31 @@ def _saved(call: Call, opts: Options, body: Stream) -> None:
         call.shell.record.files[join(call.shell.cwd, f"{directory}/{name}")] = body
 
 
+# What is written to a named pipe comes out of it somewhere else.
+PIPE = "pipe:"
+
+
+@program("mkfifo", "mknod")
+def named_pipe(call: Call) -> Stream:
+    words = options(call.args, short="mZ").operands
+    if call.name == "mknod" and words[-1:] != ["p"]:
+        return EMPTY
+    for name in words if call.name == "mkfifo" else words[:1]:
+        call.shell.record.files[join(call.shell.cwd, name)] = Stream(None, origin=PIPE)
+    return EMPTY
+
+
+@program("openssl")
+def openssl(call: Call) -> Stream | None:
+    if call.args[:1] != ["s_client"]:
+        return None
+    host = host_of(options(call.args, words=True, long=("connect", "host", "servername", "port")).value("connect"))
+    if call.stdin.origin not in ("", "/dev/null"):
+        _stdin_sent(call, host)
+        call.shell.effect("connect", call.words, host=host, note="raw")
+    return Stream(None, hosts=(host or UNKNOWN,))
+
+
 @program("nc", "ncat", "netcat", "socat", "telnet", "nc.traditional", "pwncat", "busybox-nc")
 def netcat(call: Call) -> Stream:
     if call.name == "socat":
@@ -310,4 +344,4 @@ def mail(call: Call) -> Stream:
     return OPAQUE
 
 
-__all__ = ["host_of", "is_local", "secret_sources"]
+__all__ = ["PIPE", "host_of", "is_local", "secret_sources"]

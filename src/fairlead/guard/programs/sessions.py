@@ -70,9 +70,15 @@ def _asks(call: Call) -> None:
     option_programs(call)
 
 
-@program("7z", "7za", "7zr", "rar", "cpio", "ar", "zpaq", "pax")
+_REMOVES_SOURCES = frozenset({"-sdel", "-df", "-dr", "-dw"})
+
+
+@program("7z", "7za", "7zr", "7zz", "rar", "cpio", "ar", "zpaq", "pax")
 def other_archives(call: Call) -> Stream:
     words = options(call.args).operands
+    if _REMOVES_SOURCES & set(call.args) or (call.name == "rar" and words[:1] in (["m"], ["mf"])):
+        for word in words[2:]:
+            touch(call, "delete", word, many=True)
     for word in words[1:] if words[:1] in (["a"], ["u"]) or call.name == "pax" else []:
         touch(call, "read", word, note="pack")
     return Stream(None)

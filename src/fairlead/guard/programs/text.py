@@ -34,6 +34,10 @@ _NARROWED = frozenset({"processes", "/dev/zero", "/dev/urandom", "/dev/random", 
 _LISTING = frozenset({"l", "files-with-matches", "files", "c", "L", "files-without-match", "count"})
 
 
+# A stream that holds the values of variables of the environment.
+VARIABLE = "variable:"
+
+
 @program("echo", "gecho")
 def echo(call: Call) -> Stream:
     args = call.args
@@ -50,9 +54,12 @@ def echo(call: Call) -> Stream:
 def _with_sources(call: Call, text: str) -> Stream:
     """Text that was substituted into arguments keeps its sources."""
     source = call.shell.record.substituted
-    if source is None or UNKNOWN not in text:
+    if UNKNOWN not in text:
         return Stream(text)
-    return source.through(text)
+    if source is not None:
+        return source.through(text)
+    names = call.shell.record.names
+    return Stream(text, origin=VARIABLE + " ".join(names) if names and call.shell.piped else "")
 
 
 @program("printf", "gprintf")

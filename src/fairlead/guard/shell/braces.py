@@ -10,6 +10,7 @@ from fairlead.guard._lazy import lazy
 LIMIT = 256
 _TRIES = 32
 _LENGTH = 1000
+_DEPTH = 20
 
 _RANGE = lazy(r"(-?\d{1,9}|[A-Za-z])\.\.(-?\d{1,9}|[A-Za-z])(?:\.\.(-?\d{1,9}))?\Z")
 _STEP = lazy(r"\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\"|\$\{[^}]*\}|[{},]|[^\\'\"${},]+|.", re.DOTALL)
@@ -58,6 +59,8 @@ def _close(text: str, start: int) -> tuple[int, list[int]]:
         mark = step[0]
         if mark == "{":
             depth += 1
+            if depth > _DEPTH:
+                raise TooManyError
         elif mark == "}":
             depth -= 1
             if depth == 0:

@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     from fairlead.guard.shell.run import Shell
 
 _TILDE = lazy(r"(\A|[A-Za-z_][A-Za-z0-9_]*=|(?<=[=:]))~([A-Za-z0-9_.+-]*)(?=/|:|\Z)")
+_BLANKS = " \t\n"
+_AT_BLANKS = lazy(r"[ \t\n]+")
 _SLICE = lazy(r"\s*(-?\d{1,6})(?::(\d{1,6}))?\Z")
+
+
+_LONGEST = 100_000
 
 
 def fields(shell: Shell, words: list[AnyWord]) -> list[str]:
@@ -57,7 +62,7 @@ def _one_text(shell: Shell, part: Part, *, first: bool) -> str:
     if isinstance(part, Text):
         return tilde(shell, part.text) if part.bare and first else part.text
     if isinstance(part, Parameter):
-        return " ".join(parameter(shell, part))
+        return " ".join(shell.pay(parameter(shell, part)))
     return _output(shell, part)
 
 
@@ -66,7 +71,7 @@ def _output(shell: Shell, part: Substitution | Arithmetic) -> str:
         for inner in part.parts:
             _one_text(shell, inner, first=False)
         return UNKNOWN
-    return shell.substitute(part)
+    return shell.pay([shell.substitute(part)])[0]
 
 
 def tilde(shell: Shell, text: str) -> str:
@@ -111,7 +116,7 @@ class _Builder:
             bare_tilde = part.bare and "~" in part.text and (first or "=" in part.text)
             self._add(tilde(self.shell, part.text) if bare_tilde else part.text)
         elif isinstance(part, Parameter):
-            self._values(parameter(self.shell, part), quoted=part.quoted)
+            self._values(self.shell.pay(parameter(self.shell, part)), quoted=part.quoted)
         else:
             quoted = not isinstance(part, Substitution) or part.quoted or part.kind != "$"
             self._values([_output(self.shell, part)], quoted=quoted)
@@ -126,17 +131,23 @@ class _Builder:
                 self._split(value)
 
     def _split(self, value: str) -> None:
-        pieces = split_fields(value, self.shell.variables.get("IFS", " \t\n"))
-        for number, piece in enumerate(pieces):
-            if number:
-                self._close()
-            if piece or len(pieces) > 1:
-                self._add(_active(piece))
+        pieces = split_fields(value, self.shell.variables.get("IFS", _BLANKS))
+        if "*" in value or "?" in value:
+            pieces = [_active(piece) for piece in pieces]
+        first, *middle = pieces
+        if first or middle:
+            self._add(first)
+        if middle:
+            self._close()
+            self.done += self.shell.pay(middle[:-1])
+            self._add(middle[-1])
 
 
 def split_fields(value: str, separators: str | list[str]) -> list[str]:
     if not isinstance(separators, str) or UNKNOWN in separators:
-        separators = " \t\n"
+        separators = _BLANKS
+    if separators == _BLANKS:
+        return _AT_BLANKS.split(value)
     if not separators:
         return [value]
     return re.split(f"[{re.escape(separators)}]+", value)
@@ -215,7 +226,7 @@ def _slice(value: str, argument: str) -> str:
 
 def _replaced(value: str, operator: str, argument: str) -> str:
     pattern, _, new = argument.partition("/")
-    if re.search(r"[*?\[]", pattern):
+    if re.search(r"[*?\[]", pattern) or value.count(pattern) * len(new) > _LONGEST:
         return UNKNOWN
     return value.replace(pattern, new, -1 if operator == "//" else 1) if pattern else value
 

@@ -105,14 +105,12 @@ class Redirect:
 
 
 class Simple:
-    __slots__ = ("assignments", "end", "redirects", "start", "words")
+    __slots__ = ("assignments", "redirects", "words")
 
-    def __init__(self, start: int) -> None:
+    def __init__(self, words: list[AnyWord]) -> None:
         self.assignments: list[Assignment] = []
-        self.words: list[AnyWord] = []
+        self.words = words
         self.redirects: list[Redirect] = []
-        self.start = start
-        self.end = start
 
 
 class Pipeline:

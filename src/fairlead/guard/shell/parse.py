@@ -21,7 +21,7 @@ from fairlead.guard.shell.nodes import (
     Test,
     Word,
 )
-from fairlead.guard.shell.simple import SimpleReader
+from fairlead.guard.shell.simple import PLAIN_COMMAND, SimpleReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ _KEYWORD = lazy(
 _KEYWORD_STARTS = frozenset("itefwducs{}![")
 _FUNCTION = lazy(r"([^\s;&|<>()$'\"`\\={}]+)[ \t]*\([ \t]*\)")
 _CLOSERS = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
+_OPENERS = frozenset({"if", "for", "while", "until", "case", "function", "select", "time", "coproc"})
 
 
 class Parser(SimpleReader):
@@ -46,20 +47,45 @@ class Parser(SimpleReader):
         operator = ";"
         while True:
             self._blank_lines()
-            if self.at >= len(self.text) or self._closes(closers):
+            stages: list[Node] = []
+            if not self._pending:
+                operator = self._plain_commands(found, operator, stages)
+                self._blank_lines()
+            if not stages and (self.at >= len(self.text) or self._closes(closers)):
                 return found
             before = self.at
-            node = self._pipeline()
+            node = self._pipeline(stages)
             if node is not None:
                 found.items.append((operator, node))
             elif _SEPARATOR.match(self.text, self.at):
                 self.broken = True
+            if self.at >= len(self.text):
+                return found
             operator = self._separator(closers)
             if operator == "&":
                 found.background.add(len(found.items) - 1)
-            if self.at == before:
+            if self.at == before and not stages:
                 self.broken = True
                 self.at += 1
+
+    def _plain_commands(self, found: Sequence, operator: str, stages: list[Node]) -> str:
+        """Read a row of commands in which nothing is special; return the operator after the last.
+
+        ``stages`` gets the beginning of a pipeline whose next stage is not plain.
+        """
+        while (row := PLAIN_COMMAND.match(self.text, self.at)) is not None:
+            words = row[1].split()
+            if words[0] in _OPENERS or words[0] in _CLOSERS:
+                break
+            self.spend_command()
+            self.spend(len(words))
+            self.at = row.end()
+            stages.append(Simple([*words]))
+            if row[2] != "|":
+                found.items.append((operator, stages[0] if len(stages) == 1 else Pipeline([*stages])))
+                stages.clear()
+                operator = row[2] if row[2] in ("&&", "||") else ";"
+        return operator
 
     def _closes(self, closers: str) -> bool:
         char = self.text[self.at]
@@ -67,8 +93,10 @@ class Parser(SimpleReader):
             return ")" in closers
         if char == ";":
             return self.text.startswith((";;", ";&"), self.at) and "c" in closers
+        if "k" not in closers or char not in _KEYWORD_STARTS:
+            return False
         keyword = _KEYWORD.match(self.text, self.at)
-        return keyword is not None and keyword[1] in _CLOSERS and "k" in closers
+        return keyword is not None and keyword[1] in _CLOSERS
 
     def _separator(self, closers: str) -> str:
         self._blank()
@@ -83,10 +111,8 @@ class Parser(SimpleReader):
         self.at = match.end()
         return match[0]
 
-    def _pipeline(self) -> Node | None:
-        stages: list[Node] = []
+    def _pipeline(self, stages: list[Node]) -> Node | None:
         while True:
-            self._blank()
             node = self._command()
             if node is not None:
                 stages.append(node)
@@ -125,11 +151,14 @@ class Parser(SimpleReader):
         return self._with_redirects(node) if not isinstance(node, Function) else node
 
     def _prefixed(self, name: str) -> Node | None:
+        self._enter()
         self._blank()
         while name == "time" and self.text.startswith("-p", self.at):
             self.at += 2
             self._blank()
-        return self._command() if self.at < len(self.text) else None
+        node = self._command() if self.at < len(self.text) else None
+        self.depth -= 1
+        return node
 
     def _enter(self) -> None:
         self._check_depth()

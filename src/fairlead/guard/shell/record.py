@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from fairlead.guard.effects import EMPTY, Effect, Stream
 from fairlead.guard.shell.nodes import shown
 
@@ -14,6 +16,11 @@ if TYPE_CHECKING:
     Meet = Callable[["Call"], Stream]
 
 STEPS = 2000
+# Characters that expansion may make; arguments of all calls and variables of all subshells together; wrappers
+# around one program.
+EXPANDED = 150_000
+ARGUMENTS = 16_000
+WRAPPERS = 40
 
 
 class TooMuchError(Exception):
@@ -61,6 +68,7 @@ class Call:
         return inner
 
 
+@lru_cache(1024)
 def program_name(program: str) -> str:
     """Return the name by which a program is known: no directory, no case, no ``.exe``."""
     name = program.replace("\\", "/").rsplit("/", 1)[-1].lower()
@@ -71,7 +79,8 @@ class Record:
     """What one reading has found; shared by all shells of it."""
 
     __slots__ = (
-        "broken", "budget", "calls", "effects", "files", "meet", "names", "steps", "substituted", "substitutions",
+        "arguments", "broken", "budget", "calls", "depth", "effects", "files", "meet", "names", "room", "steps",
+        "substituted", "substitutions",
     )  # fmt: skip
 
     def __init__(self, meet: Meet) -> None:
@@ -84,4 +93,20 @@ class Record:
         self.substituted: Stream | None = None
         self.names: list[str] = []
         self.budget = STEPS
+        self.room = EXPANDED
+        self.arguments = ARGUMENTS
+        self.depth = 0
         self.calls: list[Call] = []
+
+    def enter(self, arguments: int) -> None:
+        """Count a program that is met: ``sudo sudo …`` is read once for each of its words."""
+        self.depth += 1
+        if self.depth > WRAPPERS:
+            raise TooMuchError
+        self.copy(arguments)
+
+    def copy(self, words: int) -> None:
+        """Count words that are handed on, each of which costs again."""
+        self.arguments -= words
+        if self.arguments < 0:
+            raise TooMuchError

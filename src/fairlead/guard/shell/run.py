@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from fairlead.guard._lazy import lazy
-from fairlead.guard.effects import EMPTY, OPAQUE, Effect, Stream
+from fairlead.guard.effects import EMPTY, OPAQUE, Effect, Stream, together
 from fairlead.guard.paths import join
 from fairlead.guard.shell import expand
 from fairlead.guard.shell.nodes import (
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 EFFECTS = 1000
 NESTING = 24
 _LOOP_ITEMS = 64
+# What a field costs more than its characters.
+_FIELD = 24
 _ENDLESS = frozenset({"/dev/zero", "/dev/urandom", "/dev/random", "/dev/full", "endless"})
 _DECLARING = frozenset({"declare", "typeset", "export", "readonly", "local"})
 _TOOLS = {
@@ -79,12 +81,13 @@ class Shell:
         other.__dict__.update(self.__dict__)
         other.variables = self.variables.copy()
         other.functions = self.functions.copy()
+        self.record.copy((len(self.variables) + len(self.functions)) // 4)
         other.nesting = self.nesting + 1
         return other
 
     def run_text(self, text: str, stdin: Stream = EMPTY) -> Stream:
         """Run a command that is given as text: ``eval``, ``sh -c``, a decoded script."""
-        self._descend(f"reads {shown(text)[:200]!r}")
+        self._descend(f"reads {shown(text[:200])!r}")
         sequence, parser = parse(text)
         self.record.broken = self.record.broken or parser.broken
         self.record.substitutions += parser.substitutions
@@ -114,27 +117,26 @@ class Shell:
         return self._compound(node, stdin)
 
     def _sequence(self, node: Sequence, stdin: Stream) -> Stream:
-        out = EMPTY
+        written: list[Stream] = []
         for operator, item in node.items:
             if operator == "||":
                 shell = self.child()
                 shell.nesting = self.nesting
-                out = out.joined(shell.run(item, stdin))
+                written.append(shell.run(item, stdin))
                 self._merge([shell])
                 if shell.cwd != self.cwd:
                     self.cwd = UNKNOWN
             else:
-                out = out.joined(self.run(item, stdin))
-        return out
+                written.append(self.run(item, stdin))
+        return together(written)
 
     def _merge(self, branches: list[Shell]) -> None:
         """Keep of several possible outcomes what all agree on; the rest is unknown."""
         for shell in branches:
             for name, value in shell.variables.items():
-                if self.variables.get(name, value) != value:
-                    self.variables[name] = UNKNOWN
-                else:
-                    self.variables[name] = value
+                mine = self.variables.get(name, value)
+                if mine is not value or name not in self.variables:
+                    self.variables[name] = value if mine == value else UNKNOWN
             self.functions.update(shell.functions)
 
     def _pipeline(self, node: Pipeline, stdin: Stream) -> Stream:
@@ -165,11 +167,11 @@ class Shell:
         if node.condition is not None:
             return self._while(node, node.condition, stdin)
         words = expand.fields(self, node.words) if node.words is not None else self.values("@")
-        out = EMPTY
+        written: list[Stream] = []
         for word in _loop_values(words):
             self.variables[node.variable] = word
-            out = out.joined(self.run(node.body, stdin))
-        return out
+            written.append(self.run(node.body, stdin))
+        return together(written)
 
     def _while(self, node: Loop, condition: Sequence, stdin: Stream) -> Stream:
         effects, calls = len(self.record.effects), len(self.record.calls)
@@ -196,18 +198,25 @@ class Shell:
         expand.fields(self, node.words)
         for condition in node.conditions:
             self.run(condition, stdin)
-        out = EMPTY
+        written: list[Stream] = []
         branches: list[Shell] = []
         for body in node.bodies:
             self._spend()
             shell = self.child()
             shell.nesting = self.nesting
             branches.append(shell)
-            out = out.joined(shell.run(body, stdin))
+            written.append(shell.run(body, stdin))
         if branches:
             self._merge(branches)
             self.cwd = branches[0].cwd if len({shell.cwd for shell in branches}) == 1 else self.cwd
-        return out
+        return together(written)
+
+    def pay(self, values: list[str]) -> list[str]:
+        """Count text that expansion made: ``a=$a$a`` doubles it with every step."""
+        self.record.room -= sum(map(len, values)) + _FIELD * len(values)
+        if self.record.room < 0:
+            raise TooMuchError
+        return values
 
     def _spend(self) -> None:
         self.record.budget -= 1
@@ -219,14 +228,18 @@ class Shell:
         self.record.substituted = None
         self.record.names = []
         argv = expand.fields(self, node.words)
-        stdin, targets = self.redirected(node.redirects, stdin)
-        env = self._assign(node.assignments, keep=not argv or argv[0] in _DECLARING)
+        targets: list[str] = []
+        if node.redirects:
+            stdin, targets = self.redirected(node.redirects, stdin)
+        env: dict[str, str] = {}
+        if node.assignments:
+            env = self._assign(node.assignments, keep=not argv or argv[0] in _DECLARING)
         if not argv:
             return self.written(targets, stdin if node.redirects and not node.assignments else EMPTY)
         if argv[0] == UNKNOWN:
             argv[0] = self._tool(node) or UNKNOWN
-        call = Call(argv, self, stdin=stdin, env=env)
-        return self.written(targets, self.call(call))
+        out = self.call(Call(argv, self, stdin=stdin, env=env))
+        return self.written(targets, out) if targets else out
 
     @staticmethod
     def _tool(node: Simple) -> str:
@@ -246,7 +259,10 @@ class Shell:
             self.record.effects.append(_fork_bomb(call))
             return OPAQUE
         self.record.calls.append(call)
-        return self.record.meet(call)
+        self.record.enter(len(call.args))
+        out = self.record.meet(call)
+        self.record.depth -= 1
+        return out
 
     def _function(self, name: str, call: Call) -> Stream:
         self._descend(f"calls the function {shown(name)}")
@@ -281,11 +297,13 @@ class Shell:
     def _appended(self, name: str, value: str | list[str]) -> str | list[str]:
         old = self.variables.get(name, "")
         if isinstance(old, list) or isinstance(value, list):
-            return [
-                *([old] if isinstance(old, str) else old),
-                *([value] if isinstance(value, str) else value),
-            ]
-        return old + value
+            return self.pay(
+                [
+                    *([old] if isinstance(old, str) else old),
+                    *([value] if isinstance(value, str) else value),
+                ]
+            )
+        return self.pay([old + value])[0]
 
     def values(self, name: str, *, every: bool = False) -> list[str]:
         """Return the values of a variable; the unknown value if this command does not say."""
@@ -299,10 +317,15 @@ class Shell:
         if name.isdigit():
             return [self._position(int(name[:4]))]
         self.record.names.append(name)
-        if _TEMPORARY.match(name):
-            return [f"/tmp/{UNKNOWN}"]  # noqa: S108  what the variable holds by convention
-        known = {"HOME": self.home, "PWD": self.cwd, "TMPDIR": "/tmp", "OLDPWD": self.previous, "IFS": " \t\n"}  # noqa: S108
-        return [known.get(name, UNKNOWN)]
+        return [self._outer(name)]
+
+    def _outer(self, name: str) -> str:
+        """Return what a variable holds that this command does not set."""
+        if name in ("HOME", "PWD", "OLDPWD"):
+            return self.home if name == "HOME" else self.cwd if name == "PWD" else self.previous
+        if name == "IFS":
+            return " \t\n"
+        return f"/tmp/{UNKNOWN}" if _TEMPORARY.match(name) else UNKNOWN  # noqa: S108  by convention
 
     def _position(self, number: int) -> str:
         if number == 0:

@@ -15,8 +15,15 @@ if TYPE_CHECKING:
 _BLANK = lazy(r"(?:[ \t\r]|\\\n)+(?:#[^\n]*)?")
 _BLANKS = frozenset(" \t\r\\")
 _BLANK_LINES = lazy(r"(?:[ \t\r]|\\\n|#[^\n]*)+")
+_BETWEEN = lazy(r"(?:[ \t\r\n]++|\\\n|#[^\n]*+)++")
+_BETWEEN_STARTS = frozenset(" \t\r\n\\#")
 _REDIRECT = lazy(r"(\d+|\{[A-Za-z_]\w*\})?(&>>|&>|<<<|<<-|<<|<>|<&|>&|>>|>\||<|>)(?!\()")
-_PLAIN_ROW = lazy(r"[ \t]*(?:[A-Za-z0-9_./:,@%+-]+[ \t]+){3,2000}")
+# Words in which nothing is special; the first must be no assignment, the last no descriptor of a redirection.
+_ENDS = r"(?=[ \t\r\n;|)]|\Z|&(?!>))"
+_PLAIN_WORDS = r"[A-Za-z0-9_./:,@%+-]++" + _ENDS + r"(?:[ \t]++[A-Za-z0-9_./:,@%+\-^=]++" + _ENDS + ")*+"
+_PLAIN_START = lazy(_PLAIN_WORDS)
+PLAIN_COMMAND = lazy(f"({_PLAIN_WORDS})" + r"[ \t\r]*+(;(?![;&])|&&|\|\||\|(?!&)|\n|\Z)[ \t\r\n]*+")
+_PLAIN_ROW = lazy(r"(?:[ \t]++[A-Za-z0-9_./:,@%+\-^=]++" + _ENDS + "){3,2000}+")
 _ASSIGNMENT = lazy(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]\n]*\])?(\+?)=")
 _REDIRECT_STARTS = frozenset("<>&{0123456789")
 _DELIMITER = lazy(r"(?:[^\s;&|<>()'\"\\]|\\.|'[^'\n]*'|\"[^\"\n]*\")+")
@@ -44,6 +51,12 @@ class SimpleReader(WordReader):
             self.at = match.end()
 
     def _blank_lines(self) -> None:
+        if self.text[self.at : self.at + 1] not in _BETWEEN_STARTS:
+            return
+        if not self._pending:
+            between = _BETWEEN.match(self.text, self.at)
+            self.at = between.end() if between else self.at
+            return
         while True:
             match = _BLANK_LINES.match(self.text, self.at)
             if match:
@@ -90,11 +103,12 @@ class SimpleReader(WordReader):
 
     def _simple(self) -> Simple | None:
         self.spend_command()
-        found = Simple(self.at)
+        found = Simple([])
         text = self.text
+        start = _PLAIN_START.match(text, self.at)
+        if start:
+            self._take(start, found.words)
         while True:
-            if found.words:
-                self._plain_words(found.words)
             self._blank()
             if self.at >= len(text) or text[self.at] in "\n;|)":
                 break
@@ -108,17 +122,17 @@ class SimpleReader(WordReader):
                 self._stray_parenthesis()
             elif found.words or not self._assignment(found):
                 found.words.append(self._word_or_array(found))
-        found.end = self.at
+                row = _PLAIN_ROW.match(text, self.at)
+                if row:
+                    self._take(row, found.words)
         return found if found.words or found.assignments or found.redirects else None
 
-    def _plain_words(self, words: list[AnyWord]) -> None:
+    def _take(self, row: re.Match[str], words: list[AnyWord]) -> None:
         """Read a row of words in which nothing is special, all at once."""
-        row = _PLAIN_ROW.match(self.text, self.at)
-        if row:
-            found = row[0].split()
-            self.spend(len(found))
-            words += found
-            self.at = row.end()
+        found = row[0].split()
+        self.spend(len(found))
+        words += found
+        self.at = row.end()
 
     def _stray_parenthesis(self) -> None:
         self.broken = True

@@ -29,14 +29,21 @@ BUDGET = 10_000
 COMMANDS = 1_000
 SUBSTITUTIONS = 300
 DEPTH = 50
-PLAIN = lazy(r"[A-Za-z0-9_./:,@%+\-^=]+(?=[ \t\n;&|]|\Z)")
-_SINGLE = lazy(r"'([^']*)'(?=[ \t\n;&|)]|\Z)")
+_STEPS_PER_WORD = 8
+# What a piece of a word costs that is more than plain text.
+_PIECE = 4
+# Most words are of one kind only: plain, quoted, or a variable.
+_EASY = lazy(
+    r"(?:([A-Za-z0-9_./:,@%+\-^=]++)|'([^']*+)'|\"([^\"\\$`]*+)\"|\$([A-Za-z_][A-Za-z0-9_]*+)"
+    r"|\"\$([A-Za-z_][A-Za-z0-9_]*+)\")(?=[ \t\r\n;&|)]|\Z)"
+)
+_PLAIN_PIECE = lazy(r"[A-Za-z0-9_./:,@%+\-^=]++\Z")
 _BARE = lazy(r"[^\s;&|<>()'\"\\$`*?\[{]+")
 _IN_QUOTES = lazy(r"[^\"\\$`]+")
 _IN_BODY = lazy(r"[^\\$`]+")
 _IN_BRACES = lazy(r"[^}\"'\\$`]+")
 _IN_BRACKETS = lazy(r"[^\]\\$`'\"]+")
-_BRACKET = lazy(r"\[[^\]\s'\"$`;&|<>()]*\]")
+_BRACKET = lazy(r"\[[^\]\s'\"$`;&|<>()]*+")
 _NAME = lazy(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*#?$!\-]")
 _INNER_NAME = lazy(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!\-]")
 _OPERATOR = lazy(r":?[-=+?]|:|##?|%%?|//?[#%]?|\^\^?|,,?|@")
@@ -44,6 +51,7 @@ _ANSI = lazy(
     r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))",
     re.DOTALL,
 )
+_QUOTED = 3
 _ANSI_LETTERS = {
     "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b",
     "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v",
@@ -90,6 +98,8 @@ class WordReader:
         self.parentheses = 0
         self.broken = False
         self.substitutions = 0
+        self._no_bracket = 0
+        self._closing: dict[int, int] = {}
         # Words, commands, substitutions: shared with the readers of inner texts.
         self.spent = [0, 0, 0]
 
@@ -98,22 +108,21 @@ class WordReader:
 
     def word(self) -> AnyWord:
         """Read one word; the caller has skipped blanks and knows that one starts here."""
-        plain = PLAIN.match(self.text, self.at)
-        if plain:
-            self.at = plain.end()
-            return plain[0]
+        easy = _EASY.match(self.text, self.at)
+        if easy:
+            self.at = easy.end()
+            if easy.lastindex and easy.lastindex <= _QUOTED:
+                return easy[easy.lastindex]
+            self.spend(_PIECE)
+            return _variable(easy)
         start = self.at
-        single = _SINGLE.match(self.text, start)
-        if single:
-            self.at = single.end()
-            return single[1]
         parts: list[Part] = []
         braces = False
         while self.at < len(self.text):
             char = self.text[self.at]
             if char in " \t\n;&|)\r" or (char in "<>(" and not self._inside(char, parts)):
                 break
-            self.spend()
+            self.spend(_PIECE)
             braces = braces or char == "{"
             self._piece(char, parts)
         if self.at == start:
@@ -141,6 +150,9 @@ class WordReader:
 
     def _again(self, source: str) -> str | Word:
         """Read the text of one word whose braces are done."""
+        if _PLAIN_PIECE.match(source):
+            self.spend()
+            return source
         reader = self._inner(source)
         parts = reader.pieces()
         self.substitutions += reader.substitutions
@@ -194,15 +206,25 @@ class WordReader:
             self._glob(char, parts)
 
     def _glob(self, char: str, parts: list[Part]) -> None:
-        bracket = _BRACKET.match(self.text, self.at) if char == "[" else None
-        if bracket:
-            self.at = bracket.end()
+        if char == "[" and self._bracket():
             parts.append(Text(ANY, bare=True))
             return
         self.at += 1
         parts.append(Text({"*": STAR, "?": ANY}.get(char, char), bare=True))
         if char == "(":
             self._extended_glob(parts)
+
+    def _bracket(self) -> bool:
+        """Read ``[…]``; what ends one opening in vain ends all that stand before that place."""
+        if self.at < self._no_bracket:
+            return False
+        found = _BRACKET.match(self.text, self.at)
+        end = found.end() if found else self.at
+        if not self.text.startswith("]", end):
+            self._no_bracket = end
+            return False
+        self.at = end + 1
+        return True
 
     def _extended_glob(self, parts: list[Part]) -> None:
         """Read ``*(a|b)`` to its end; what it matches is unknown, what is substituted in it runs."""
@@ -341,15 +363,24 @@ class WordReader:
         """Return where ``))`` closes the ``((`` at hand, or -1 if this is no arithmetic."""
         if not self.text.startswith("(", self.at):
             return -1
-        depth = 0
-        for step in _PAREN_STEP.finditer(self.text, self.at + 1):
+        if self.at not in self._closing:
+            self._match_parentheses()
+        end = self._closing[self.at]
+        return end if end >= 0 and self.text.startswith(")", end + 1) else -1
+
+    def _match_parentheses(self) -> None:
+        """Find where the parenthesis at hand closes, and in passing all that stand inside it."""
+        opened = [self.at]
+        for number, step in enumerate(_PAREN_STEP.finditer(self.text, self.at + 1), 1):
             if step[0] == "(":
-                depth += 1
+                opened.append(step.start())
             elif step[0] == ")":
-                if depth == 0:
-                    return step.start() if self.text.startswith(")", step.end()) else -1
-                depth -= 1
-        return -1
+                self._closing[opened.pop()] = step.start()
+                if not opened:
+                    break
+            if number % _STEPS_PER_WORD == 0:
+                self.spend()
+        self._closing.update(dict.fromkeys(opened, -1))
 
     def _substitution(self, kind: str, *, quoted: bool) -> Substitution:
         self._check_depth()
@@ -415,6 +446,13 @@ class WordReader:
             return None
         self.at += 1
         return Word(self._expansions("]", _IN_BRACKETS))
+
+
+def _variable(match: re.Match[str]) -> Word:
+    """Return the word of ``$name`` or ``"$name"``."""
+    if match[4]:
+        return Word([Parameter(match[4], "", None, quoted=False)])
+    return Word([Text("", bare=False), Parameter(match[5], "", None, quoted=True)])
 
 
 def _compact(parts: list[Part]) -> str | Word:
