@@ -127,8 +127,30 @@ def told(half: AgentHalf, hooks: Hooks, event: Event, decision: Decision) -> tup
     decision = decision.but(
         user_message=unique_lines((decision.user_message, *untrusted)), notes=(*problems, *decision.notes)
     )
-    event, decision = tools.for_agent(event, decision)
+    event, decision = tools.for_agent(event, _whole(decision))
     return event, degrade(event, decision, half.CAN, half.NAME)
+
+
+def _whole(decision: Decision) -> Decision:
+    """Half a character in a reason makes some readers of JSON give the whole answer up, and the tool runs."""
+    texts = {name: getattr(decision, name) for name in _TEXTS}
+    broken = {name: text for name, text in texts.items() if not text.isascii() and _is_broken(text)}
+    return decision.but(**{name: _mended(text) for name, text in broken.items()}) if broken else decision
+
+
+_TEXTS = ("reason", "context", "feedback", "system_message", "user_message", "stop_reason")
+
+
+def _is_broken(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _mended(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def deadline_for(half: AgentHalf, event: Event, started: float | None = None, patience: float = 0) -> float:

@@ -120,6 +120,6 @@ def _context(event: Event, decision: Decision, able: frozenset[str], agent: str)
 def _user_message(_event: Event, decision: Decision, able: frozenset[str], agent: str) -> Decision:
     if not decision.user_message or "user_message" in able:
         return decision
-    lost = [line for line in decision.user_message.split("\n") if line not in decision.notes]
+    lost = [line for line in decision.user_message.split("\n") if line.strip() and line not in decision.notes]
     notes = (f"{agent} shows no message here: {line}" for line in lost)
     return decision.but(user_message="", notes=(*decision.notes, *notes))

@@ -62,7 +62,7 @@ def _yaml_child(node: object, part: str | int) -> tuple[Any, Any] | None:
     return None
 
 
-_JSON_WORD = re.compile(r'\s+|"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+_JSON_WORD = re.compile(r'\s+|//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 
 
 @lru_cache(maxsize=4)  # whoever asks about one hook of a file asks about the others too
@@ -89,7 +89,7 @@ def _json_paths(text: str) -> Iterator[tuple[int, Sequence[str | int]]]:
     for match in _JSON_WORD.finditer(text):
         word = match.group()
         inside = stack[-1] if stack else None
-        if word.isspace() or word == ":":
+        if word.isspace() or word == ":" or word.startswith(("//", "/*")):
             continue
         if word == ",":
             key_comes = isinstance(inside, str)

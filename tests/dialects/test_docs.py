@@ -17,7 +17,7 @@ FILE = re.compile(r"^`([^`\n]+)`:\n\n```\w*\n(.*?)^```", re.MULTILINE | re.DOTAL
 CONSOLE = re.compile(r"^```console\n\$ ([^\n]+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["code-agent", "codemie", "amcp", "claude-agent"])
+@pytest.mark.parametrize("name", ["code-agent", "codemie", "amcp", "claude-agent", "codex", "gemini", "qwen"])
 def test_the_example_of_the_page_answers_as_printed(name: str, place: Home) -> None:
     page = (PAGES / f"{name}.md").read_text()
     for path, content in FILE.findall(page):

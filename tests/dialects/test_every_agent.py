@@ -56,6 +56,19 @@ def test_a_refusal_is_understood_and_the_reason_arrives(agent: str, reason: str)
 
 
 @pytest.mark.parametrize("agent", AGENT_HALVES)
+def test_half_a_character_in_a_reason_costs_nothing(agent: str) -> None:
+    half = dialects.agent_half(agent)
+    hooks = Hooks([], setting=SETTING)
+    hooks.register("PreToolUse", lambda _event: verdicts.deny("no \ud800 no"))
+    event = read(agent, "ls")
+    seen, decision = told(half, hooks, event, hooks.fire_sync(event))
+    reply = half.write_reply(seen, decision)
+    assert outcome(agent, reply).what == BLOCKED
+    assert b"\\ud800" not in reply.stdout
+    assert "\ud800" not in reply.stderr
+
+
+@pytest.mark.parametrize("agent", AGENT_HALVES)
 def test_a_question_is_asked_or_refused_and_never_answered_with_yes(agent: str) -> None:
     assert answered(agent, verdicts.ask("sure?")).what in (ASKS, BLOCKED)
     assert answered(agent, verdicts.defer("later")).what in (ASKS, BLOCKED) or agent == "claude-code"

@@ -1,0 +1,72 @@
+"""What hooks print, for systems that fail open: JSON, JSON behind other text, and what of it restrains."""
+
+from __future__ import annotations
+
+from fairlead import wire
+from fairlead.errors import InputError
+from fairlead.verdicts import NONE, Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_TRIES = 50
+"""Places in a text where JSON may begin; nobody prints more answers than that."""
+
+
+def json_answer(text: str) -> dict[str, Any] | None:
+    """The JSON object that a text is, or that is in it as a JSON string."""
+    value = _decoded(text)
+    if isinstance(value, str):
+        value = _decoded(value)
+    return value if isinstance(value, dict) else None
+
+
+def _decoded(text: str) -> Any:
+    """Scripts put JSON together with `echo`: a raw newline in a reason must not cost the verdict."""
+    try:
+        return wire.decode(text)
+    except InputError:
+        import json
+    try:
+        return json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def buried(text: str) -> list[dict[str, Any]]:
+    """JSON objects that begin a line of a text which is more than that: behind a log line, or one after the other."""
+    if '{"' not in text and "{\n" not in text and "{ " not in text:
+        return []
+    from json import JSONDecoder
+
+    decoder, found, place = JSONDecoder(strict=False), [], 0
+    for _ in range(_TRIES):
+        place = text.find("{", place)
+        if place < 0:
+            break
+        try:
+            value, end = decoder.raw_decode(text, place) if _begins_line(text, place) else (None, place + 1)
+        except (ValueError, RecursionError):
+            value, end = None, place + 1
+        found += [value] if isinstance(value, dict) else []
+        place = end
+    return found
+
+
+def _begins_line(text: str, place: int) -> bool:
+    return not text[text.rfind("\n", 0, place) + 1 : place].strip()
+
+
+def restraint(verdict: Verdict) -> Verdict | None:
+    """What is left of an answer that is not quite right: the part that restrains."""
+    if verdict.decision in ("deny", "ask", "defer") or verdict.stop:
+        return verdict.but(updated_input=None, updated_output=None, context="", extra={})
+    return None
+
+
+def in_background(verdict: Verdict) -> Verdict:
+    """An async hook is too late to decide anything; what it has to say still arrives."""
+    if not verdict.context and not verdict.user_message:
+        return NONE
+    return Verdict(context=verdict.context, user_message=verdict.user_message)
