@@ -1,0 +1,62 @@
+"""Files that are ours alone: a program for each event, a plugin, a shim."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from fairlead.installing import commands, specs
+from fairlead.installing.commands import Call
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fairlead.installing.entries import Wishes
+    from fairlead.installing.specs import Install
+
+MARK = "Written by `fairlead init`; `fairlead uninstall` removes it."
+_EXECUTABLE, _PLAIN = 0o755, 0o644
+
+
+def is_ours(content: bytes) -> bool:
+    return MARK.encode() in content
+
+
+def contents(spec: Install, shown: str, wishes: Wishes) -> Iterator[tuple[str, bytes, int]]:
+    """Path, content and mode of each."""
+    if spec.format == "plugin":
+        yield shown, _plugin(spec, wishes), _PLAIN
+        return
+    for event in specs.events(spec, every=wishes.all_events):
+        call = Call(agent=spec.name, event=event, guard=wishes.guard)
+        yield os.path.join(shown, event), _script(call, specs.timeout(spec, event)), _EXECUTABLE
+
+
+def _script(call: Call, timeout: float) -> bytes:
+    command = commands.line(commands.words(call, timeout))
+    return f"#!/bin/sh\n# {MARK}\nexec {command}\n".encode()
+
+
+def shim_path(settings: str) -> str:
+    return os.path.join(os.path.dirname(settings), "fairlead-hook.sh")
+
+
+def shim(spec: Install, shown: str, wishes: Wishes) -> tuple[str, bytes, int]:
+    return shim_path(shown), _script(Call(agent=spec.name, guard=wishes.guard), spec.timeout), _EXECUTABLE
+
+
+def _plugin(spec: Install, wishes: Wishes) -> bytes:
+    """The template with the command in it, as a JavaScript array."""
+    path = os.path.join(os.path.dirname(__file__), "plugins", spec.template)
+    with open(path, encoding="utf-8") as file:
+        template = file.read()
+    call = commands.words(Call(agent=spec.name, guard=wishes.guard), spec.timeout)
+    filled = {
+        "__MARK__": MARK,
+        '["__COMMAND__"]': json.dumps(call, ensure_ascii=False),
+        "__SECONDS__": f"{spec.timeout:g}",
+    }
+    for name, value in filled.items():
+        template = template.replace(name, value)
+    return template.encode()
