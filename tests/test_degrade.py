@@ -136,6 +136,14 @@ ABLE = st.frozensets(st.sampled_from(WORDS))
 REAL = st.sampled_from([(agent, name) for agent in AGENTS for name in EVENTS])
 
 
+def check_rewrite(event: Event, able: Able, told: Decision) -> None:
+    if told.updated_input is None:
+        return
+    assert able & {"rewrite", "rewrite_over", "rewrite_if_allowed"}
+    if not able & {"rewrite", "rewrite_if_allowed"}:
+        assert told.updated_input.keys() >= CALL.tool_input.keys() or event.name not in REWRITABLE
+
+
 def check(event: Event, able: Able, fields: dict[str, Any], told: Decision) -> None:
     wanted = Decision(**fields)
     stops = event.name in ("Stop", "SubagentStop") and wanted.stop
@@ -150,10 +158,7 @@ def check(event: Event, able: Able, fields: dict[str, Any], told: Decision) -> N
             assert told.denies or told.updated_input == wanted.updated_input
     if told.decision != "none":
         assert told.decision in able
-    if told.updated_input is not None:
-        assert able & {"rewrite", "rewrite_over", "rewrite_if_allowed"}
-        if not able & {"rewrite", "rewrite_if_allowed"}:
-            assert told.updated_input.keys() >= CALL.tool_input.keys() or event.name not in REWRITABLE
+    check_rewrite(event, able, told)
     for text, word in ((told.for_model, "context"), (told.user_message, "user_message")):
         assert not text or word in able
     assert told.updated_output is None or "output" in able

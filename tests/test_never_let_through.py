@@ -246,7 +246,9 @@ def test_fairlead_in_two_agents_does_not_ask_itself(place: Home, fairlead: Calla
 
 def test_a_circle_of_hooks_ends_with_a_refusal(place: Home, fairlead: Callable[..., Ran]) -> None:
     event = '{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_input":{"command":"ls"}}'
-    place.script("~/round.sh", f"echo x >> ~/rounds; echo '{event}' | {sys.executable} -m fairlead hook --agent codemie")
+    place.script(
+        "~/round.sh", f"echo x >> ~/rounds; echo '{event}' | {sys.executable} -m fairlead hook --agent codemie"
+    )
     hook = {"matcher": "Bash", "hooks": [{"type": "command", "command": f"{place.home}/round.sh"}]}
     place.write("~/.claude/settings.json", {"hooks": {"PreToolUse": [hook]}})
     ran = fairlead("hook", "--agent", "codex", stdin=event)
