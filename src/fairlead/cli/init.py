@@ -1,7 +1,7 @@
 """Put Fairlead into the agents on this machine: find them, show the change to each file, ask, write.
 
 Nothing else in those files changes, and `fairlead uninstall` puts them back byte for byte. What you asked
-for once (--guard, --enforce, --all-events, --adopt) stays until you take it back with --no-….
+for once (--guard, --enforce, --all-events, --adopt, --trust-project) stays until you take it back with --no-….
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _WISHES = {
     "guard": "judge every tool call with all packs of the guard",
+    "trust_project": "run the hooks in this project's files too: you vouch for them (with --scope project)",
     "enforce": "tell agents that can to refuse when Fairlead itself fails",
     "all_events": "be called for frequent events too, such as each model request",
     "adopt": "run the agent's existing hooks under Fairlead: they move to a file beside Fairlead's own",
@@ -32,6 +33,7 @@ def main(words: list[str]) -> int:
 
 def _main(words: list[str]) -> int:
     options = _parser().parse_args(words)
+    _check(options)
     machine = _installing.machine(options)
     found = _found(options, machine)
     if not found:
@@ -52,6 +54,14 @@ def _parser() -> _show.Parser:
     for name, text in _WISHES.items():
         parser.add_argument(f"--{name.replace('_', '-')}", action=argparse.BooleanOptionalAction, help=text)
     return parser
+
+
+def _check(options: argparse.Namespace) -> None:
+    if options.trust_project and options.scope != "project":
+        from fairlead.errors import UsageError
+
+        hint = "add --scope project, and say it in each project that you trust"
+        raise UsageError("--trust-project would trust every project that you ever open", hint=hint)
 
 
 def _found(options: argparse.Namespace, machine: Machine) -> list[Found]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-_OURS_TO_SAY = {"--agent": 1, "--event": 1, "--timeout": 1, "--guard": 0}
+_OURS_TO_SAY = {"--agent": 1, "--event": 1, "--timeout": 1, "--guard": 0, "--trust-project": 0}
 """Options that the installer decides, and how many values each has; any other is the user's."""
 
 
@@ -23,8 +23,9 @@ class Call(Record):
     agent: str
     event: str = ""
     guard: bool = False
+    trust_project: bool = False
     others: tuple[str, ...] = ()
-    """Options that were added by hand, such as --trust-project."""
+    """Options that were added by hand, such as --project."""
 
 
 def program() -> list[str]:
@@ -59,6 +60,7 @@ def words(call: Call, timeout: float) -> list[str]:
     chosen += ["--event", call.event] if call.event else []
     chosen += ["--timeout", f"{timeout:g}"]
     chosen += ["--guard"] if call.guard else []
+    chosen += ["--trust-project"] if call.trust_project else []
     return [*program(), *chosen, *call.others]
 
 
@@ -122,4 +124,10 @@ def _options(rest: list[str]) -> Call | None:
             found[name] = "yes"
     if "--agent" not in found:
         return None
-    return Call(agent=found["--agent"], event=found.get("--event", ""), guard="--guard" in found, others=tuple(others))
+    return Call(
+        agent=found["--agent"],
+        event=found.get("--event", ""),
+        guard="--guard" in found,
+        trust_project="--trust-project" in found,
+        others=tuple(others),
+    )

@@ -17,6 +17,7 @@ class Wishes(Record):
     """What the user asked for."""
 
     guard: bool = False
+    trust_project: bool = False
     enforce: bool = False
     all_events: bool = False
     adopt: bool = False
@@ -58,6 +59,7 @@ def _call(spec: Install, event: str, wishes: Wishes, before: Call | None) -> Cal
         agent=spec.name,
         event="" if spec.names_event else event,
         guard=wishes.guard,
+        trust_project=wishes.trust_project or (before is not None and before.trust_project),
         others=before.others if before else (),
     )
 

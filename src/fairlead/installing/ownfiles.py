@@ -29,7 +29,7 @@ def contents(spec: Install, shown: str, wishes: Wishes) -> Iterator[tuple[str, b
         yield shown, _plugin(spec, wishes), _PLAIN
         return
     for event in specs.events(spec, every=wishes.all_events):
-        call = Call(agent=spec.name, event=event, guard=wishes.guard)
+        call = Call(agent=spec.name, event=event, guard=wishes.guard, trust_project=wishes.trust_project)
         yield os.path.join(shown, event), _script(call, specs.timeout(spec, event)), _EXECUTABLE
 
 
@@ -43,7 +43,11 @@ def shim_path(settings: str) -> str:
 
 
 def shim(spec: Install, shown: str, wishes: Wishes) -> tuple[str, bytes, int]:
-    return shim_path(shown), _script(Call(agent=spec.name, guard=wishes.guard), spec.timeout), _EXECUTABLE
+    return (
+        shim_path(shown),
+        _script(Call(agent=spec.name, guard=wishes.guard, trust_project=wishes.trust_project), spec.timeout),
+        _EXECUTABLE,
+    )
 
 
 def _plugin(spec: Install, wishes: Wishes) -> bytes:
@@ -51,7 +55,7 @@ def _plugin(spec: Install, wishes: Wishes) -> bytes:
     path = os.path.join(os.path.dirname(__file__), "plugins", spec.template)
     with open(path, encoding="utf-8") as file:
         template = file.read()
-    call = commands.words(Call(agent=spec.name, guard=wishes.guard), spec.timeout)
+    call = commands.words(Call(agent=spec.name, guard=wishes.guard, trust_project=wishes.trust_project), spec.timeout)
     filled = {
         "__MARK__": MARK,
         '["__COMMAND__"]': json.dumps(call, ensure_ascii=False),
