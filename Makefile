@@ -1,9 +1,9 @@
 # Each target is a script of the same name in scripts/, for those who have no make.
-TARGETS := demo test check coverage soak bench
+TARGETS := demo test test-agents check coverage soak bench
 .PHONY: $(TARGETS) bench-check clean
 $(TARGETS):
 	scripts/$@
 bench-check:
 	scripts/bench --check
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf .venv .agents .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

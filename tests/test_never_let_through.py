@@ -254,3 +254,24 @@ def test_a_circle_of_hooks_ends_with_a_refusal(place: Home, fairlead: Callable[.
     ran = fairlead("hook", "--agent", "codex", stdin=event)
     assert ran.json["hookSpecificOutput"]["permissionDecision"] == "deny"
     assert (place.home / "rounds").read_text().count("x") <= 5
+
+
+@pytest.mark.parametrize(
+    ("agent", "variable"), [("claude-code", "CLAUDE_PROJECT_DIR"), ("qwen", "QWEN_PROJECT_DIR"), ("codex", "")]
+)
+def test_changing_the_folder_does_not_lead_out_of_the_projects_hooks(
+    agent: str, variable: str, place: Home, fairlead: Callable[..., Ran]
+) -> None:
+    """The event's cwd follows each `cd`; the project is where the agent was started."""
+    place.write("fairlead.toml", '[[hook]]\non = "PreToolUse"\nrun = "echo no; exit 1"\n')
+    (place.project / "sub").mkdir()
+    event = {
+        "hook_event_name": "PreToolUse",
+        "session_id": "s",
+        "cwd": str(place.project / "sub"),
+        "tool_name": "Bash",
+        "tool_input": {"command": "ls"},
+    }
+    env = {variable: str(place.project)} if variable else {}
+    ran = fairlead("hook", "--agent", agent, "--trust-project", stdin=event, env=env)
+    assert ran.json["hookSpecificOutput"]["permissionDecision"] == "deny"

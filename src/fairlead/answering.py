@@ -68,12 +68,19 @@ def as_hook(request: Request) -> Answer:
         return Answer(reply=half.write_failure(request.event_name, "a hook has called Fairlead, which has called it …"))
     try:
         event = half.read_event(request.raw, request.event_name, request.environ)
-        hooks = _load(request, event, own=False)
+        hooks = _load(request.but(project=request.project or _project_of(request)), event, own=False)
         deadline = deadline_for(half, event, request.started, request.patience)
         event, decision = told(half, hooks, event, hooks.fire_sync(event, deadline=deadline))
     except FairleadError as error:
         return Answer(reply=half.write_failure(request.event_name, _sentence(error)))
     return Answer(reply=half.write_reply(event, decision), notes=decision.notes)
+
+
+def _project_of(request: Request) -> str:
+    """The folder that the agent was started for; empty where it does not say."""
+    where = dialects.PROJECTS.get(request.agent, "")
+    named = os.getcwd() if where == "." else request.environ.get(where, "")
+    return named if os.path.isabs(named) and os.path.isdir(named) else ""
 
 
 def as_engine(request: Request) -> Result:
@@ -108,6 +115,8 @@ def _load(request: Request, event: Event, *, own: bool, reads: tuple[str, ...] =
     if request.guard:
         hooks.register(_whole_guard())
     half = dialects.agent_half(request.agent)
+    for hook in half.own_hooks(request.environ) if hasattr(half, "own_hooks") else ():
+        hooks.register(hook)
     keeps_going = "deny" in half.CAN.get(event.name, half.CAN["*"]) and not half.CAPS_STOPS
     hooks.stops = StopFiles(request.environ) if keeps_going or event.name not in STOPS else None
     return hooks

@@ -51,6 +51,24 @@ SIGNS: Mapping[str, tuple[str, ...]] = {
 """Folders that hold every file in which a dialect's hooks may be: of the user (`~/`), of the project, of the
 machine (`/`, below /etc), or where a variable says. Looking for them is a hundred times cheaper than an import."""
 
+PROJECTS: Mapping[str, str] = {
+    "claude-code": "CLAUDE_PROJECT_DIR",
+    "codex": ".",
+    "gemini": "GEMINI_PROJECT_DIR",
+    "qwen": "QWEN_PROJECT_DIR",
+    "cursor": "CURSOR_PROJECT_DIR",
+    "copilot": "COPILOT_PROJECT_DIR",
+    "devin": "DEVIN_PROJECT_DIR",
+    "droid": "FACTORY_PROJECT_DIR",
+    "augment": "AUGMENT_PROJECT_DIR",
+    "crush": "CRUSH_PROJECT_DIR",
+    "grok": "GROK_WORKSPACE_ROOT",
+    "openhands": "OPENHANDS_PROJECT_DIR",
+    "amcp": "AMCP_PROJECT_DIR",
+}
+"""Where an agent tells its hooks which project it works on: in a variable of its own, or by starting them there (`.`).
+Its event's `cwd` follows each `cd`, which would lead it out of the project's hooks."""
+
 
 class Source(Record):
     """A file that may hold hooks."""
