@@ -245,9 +245,11 @@ def on_a_terminal(place: Home, answer: bytes, *words: str) -> tuple[int, str]:
         stdin=follower, stdout=follower, stderr=follower, cwd=place.project, env=environ, start_new_session=True,
     )  # fmt: skip
     os.close(follower)
-    shown, end = b"", time.monotonic() + 60
+    shown, end, interrupts = b"", time.monotonic() + 60, answer == b"\x03"
     while time.monotonic() < end:
         if not select.select([leader], [], [], 1)[0]:
+            if interrupts and not answer:  # a signal just before a read waits for the next one, as at any prompt
+                os.write(leader, b"\x03")
             continue
         try:
             shown += os.read(leader, 65536)

@@ -188,11 +188,16 @@ def _about_file(matcher: Matcher) -> Callable[[Event], str]:
     return why_not
 
 
+_SURELY_MILLISECONDS = 10_000
+
+
 def _timeout(reader: Reader, entry: Any, path: Path) -> float:
     kind = entry.get("type") or "command"
     seconds = reader.timeout(entry, path, "timeout", _TIMEOUTS[kind], 1)
     if kind != "command" or seconds < _MILLISECONDS_FROM:
         return seconds
+    if seconds >= _SURELY_MILLISECONDS and not seconds % 1000:  # as its documentation has it
+        return seconds / 1000
     hint = f"write {seconds / 1000:g}"
     reader.warn((*path, "timeout"), f"timeout is in seconds, but from 1000 on it is read as {seconds:g} ms", hint)
     return seconds / 1000

@@ -54,11 +54,11 @@ def _hashes(file: str, data: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
         for number, group in enumerate(groups if isinstance(groups, list) else []):
             for index, handler in enumerate(group.get("hooks", []) if isinstance(group, dict) else []):
                 if is_ours(handler, "codex"):
-                    snake = _snake(event)
-                    yield event, f"{file}:{snake}:{number}:{index}", _hash(event, snake, group, handler)
+                    snake = snake_case(event)
+                    yield event, f"{file}:{snake}:{number}:{index}", hook_hash(event, snake, group, handler)
 
 
-def _hash(event: str, snake: str, group: dict[str, Any], handler: dict[str, Any]) -> str:
+def hook_hash(event: str, snake: str, group: dict[str, Any], handler: dict[str, Any]) -> str:
     one = {
         "type": "command",
         "command": handler.get("command"),
@@ -72,5 +72,5 @@ def _hash(event: str, snake: str, group: dict[str, Any], handler: dict[str, Any]
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-def _snake(event: str) -> str:
+def snake_case(event: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in event).lstrip("_")

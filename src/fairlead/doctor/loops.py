@@ -1,0 +1,44 @@
+"""Hooks that do harm by running: worktrees that are never made, turns that never end."""
+
+from __future__ import annotations
+
+from fairlead.doctor import facts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fairlead.doctor.finding import Finding
+    from fairlead.doctor.scene import Entry, Scene
+
+_WITHOUT_CAP = ("codex", "gemini", "droid")
+
+
+def check(scene: Scene) -> Iterator[Finding]:
+    said = set()
+    for entry in scene.entries:
+        if entry.agent == "claude-code" and entry.event == "WorktreeCreate" and entry.kind == "command":
+            yield _worktree(entry)
+        elif _may_loop(entry) and entry.agent not in said:
+            said.add(entry.agent)
+            what = f"{facts.title(entry.agent)} never ends a turn that this hook keeps refusing to end"
+            fix = "let the hook look at stop_hook_active, or run it under Fairlead, which stops after 8"
+            yield entry.found("loops", "note", what, fix)
+
+
+def _worktree(entry: Entry) -> Finding:
+    from fairlead.installing.entries import is_ours
+
+    what = (
+        "a WorktreeCreate hook takes the place of `git worktree add`: unless it makes the worktree and prints its path"
+    )
+    level = "error" if is_ours(entry.handler) else "warning"
+    fix = "remove it" if level == "error" else "remove it, or see that its last line is the path"
+    return entry.found("loops", level, f"{what}, no worktree can be made", fix)
+
+
+def _may_loop(entry: Entry) -> bool:
+    from fairlead.installing.entries import is_ours
+
+    is_stop = facts.canonical(entry.agent, entry.event) == "Stop"
+    return is_stop and entry.agent in _WITHOUT_CAP and entry.kind == "command" and not is_ours(entry.handler)
