@@ -206,3 +206,11 @@ def test_a_rule_that_cannot_be_understood_says_why(mapping: dict[str, object], m
 
 def test_a_rule_shows_itself() -> None:
     assert repr(Rule(decision="deny", effect=("delete",), name="x")).startswith("Rule('x'")
+
+
+@pytest.mark.parametrize("command", ["touch db/2.sql", "mkdir db/2", "echo x > db/2.sql", "cp a db/2.sql"])
+def test_a_rule_about_writing_is_about_every_way_to_write(command: str) -> None:
+    rule = rule_from_mapping({"effect": "write", "path": "db/**", "decision": "deny", "reason": "generated"})
+    assert (
+        Guard(packs=(), rules=[rule], project="/home/dev/project", home="/home/dev").command(command).decision == "deny"
+    )

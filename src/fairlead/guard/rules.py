@@ -76,7 +76,7 @@ class Rule:
 
     def covers(self, effect: Effect, path: str, built_in: str) -> bool:
         """Say whether the rule is about this effect, whose path leads to ``path``."""
-        if self.effect and effect.kind not in self.effect:
+        if self.effect and _WRITING.get(effect.kind, effect.kind) not in self.effect:
             return False
         if self.rule and not any(built_in == rule or built_in.startswith(rule + ".") for rule in self.rule):
             return False
@@ -85,6 +85,10 @@ class Rule:
         if self.host and not any(pattern.match(effect.host) for pattern in self._hosts):
             return False
         return not self.command or effect.words in self.command
+
+
+_WRITING = {"create": "write"}
+"""An empty file or a directory is written, too; only the packs take it more lightly."""
 
 
 def path_pattern(glob: str, project: str, home: str) -> re.Pattern[str]:
