@@ -109,3 +109,13 @@ def test_anything_can_be_read(text: str) -> None:
 @pytest.mark.parametrize("tool_input", [{}, {"file_path": 3, "content": "x"}, {"file_path": "a\nb", "content": "x"}])
 def test_a_call_that_does_not_say_enough_is_no_patch(tool_input: dict[str, object]) -> None:
     assert patches.of_call("Write", tool_input) == ""
+
+
+def test_an_unchanged_line_that_looks_like_a_heading_is_a_line() -> None:
+    text = "*** Update File: a\n@@\n *** Delete File: zzz\n-x\n+rm -rf /\n"
+    assert patches.calls(text) == [
+        (
+            "Edit",
+            {"file_path": "a", "old_string": "*** Delete File: zzz\nx", "new_string": "*** Delete File: zzz\nrm -rf /"},
+        )
+    ]

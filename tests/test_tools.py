@@ -9,6 +9,7 @@ import pytest
 
 from fairlead import tools, verdicts
 from fairlead.api import Hooks
+from fairlead.errors import InputError
 from fairlead.events import Event, PreToolUse, ToolEvent
 from fairlead.hooks import Hook, Origin, Setting
 from fairlead.matchers import whole_name
@@ -219,3 +220,20 @@ def test_a_hook_written_for_claude_code_guards_codex(place: Home, fairlead: Call
         ran = fairlead("hook", "--agent", "codex", stdin=payload)
         said = ran.json["hookSpecificOutput"]["permissionDecision"] if ran.out else ""
         assert (ran.code, said) == (0, decision), ran.err
+
+
+def test_two_keys_for_one_thing_are_refused() -> None:
+    words = Vocabulary(tool("write", "Write", path="file_path", file_path="file_path", text="content"))
+    with pytest.raises(InputError, match="two things, as path and as file_path"):
+        event(words, "write", {"path": "secret", "file_path": "harmless", "text": ""})
+    assert event(words, "write", {"path": "/a", "file_path": "/a", "text": ""}).file_path == "/a"
+
+
+@pytest.mark.parametrize(
+    "name", ["beforetool", "before_tool", "BEFORE-TOOL", "beforeTool ", "PreToolUse", "pre-tool-use"]
+)
+def test_an_event_is_known_by_its_letters(name: str) -> None:
+    from fairlead.dialects import gemini
+
+    payload = f'{{"hook_event_name": "{name}", "tool_name": "run_shell_command", "tool_input": {{"command": "ls"}}}}'
+    assert gemini.read_event(payload.encode(), "", {}).name == "PreToolUse"

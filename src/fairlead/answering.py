@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 RUNS_IN = "FAIRLEAD_HOOK_RUN"
 """In the environment of every hook: the hooks inside which it runs."""
+ASKS = "FAIRLEAD_APPROVALS"
+"""`1` under `fairlead run`: a person is asked about the same tools as under Project M."""
 DEEPEST = 5
 """Hooks inside hooks; beyond it something goes round in a circle. Never a reason to say nothing: only to refuse."""
 
@@ -115,8 +117,7 @@ def _load(request: Request, event: Event, *, own: bool, reads: tuple[str, ...] =
     if request.guard:
         hooks.register(_whole_guard())
     half = dialects.agent_half(request.agent)
-    for hook in half.own_hooks(request.environ) if hasattr(half, "own_hooks") else ():
-        hooks.register(hook)
+    add_asking(hooks, request.agent, request.environ)
     keeps_going = "deny" in half.CAN.get(event.name, half.CAN["*"]) and not half.CAPS_STOPS
     hooks.stops = StopFiles(request.environ) if keeps_going or event.name not in STOPS else None
     return hooks
@@ -127,6 +128,14 @@ def _whole_guard() -> Hook:
 
     origin = Origin(dialect="fairlead", layer="code")
     return Hook(name="guard", events=EVENTS, handler=Guarded(PACKS), origin=origin, on_error="deny")
+
+
+def add_asking(hooks: Hooks, agent: str, environ: Mapping[str, str]) -> None:
+    """The hook that asks a person: M's own, and everybody's in a supervised run."""
+    if agent == "m" or environ.get(ASKS) == "1":
+        from fairlead.dialects import m
+
+        hooks.register(m.own_hook(environ))
 
 
 def told(half: AgentHalf, hooks: Hooks, event: Event, decision: Decision) -> tuple[Event, Decision]:
@@ -165,7 +174,7 @@ def _mended(text: str) -> str:
 def deadline_for(half: AgentHalf, event: Event, started: float | None = None, patience: float = 0) -> float:
     """Below the agent's own, so that "deny" can still be said in time."""
     patience = patience or half.DEADLINES.get(event.name, half.DEADLINES["*"])
-    return (started or time.monotonic()) + max(patience * 0.9 - 0.25, patience * 0.5)
+    return (started or time.monotonic()) + max(patience * 0.9 - 1.0, patience * 0.4)
 
 
 def _sentence(error: FairleadError) -> str:

@@ -59,7 +59,8 @@ def _rewrite(event: Event, decision: Decision, able: frozenset[str], agent: str)
     if decision.denies or too_late or decision.updated_input == getattr(event, "tool_input", None):
         return decision.but(updated_input=None)
     wanted = wire.encode_text(decision.updated_input)
-    reason = f"a hook wants another input, and {agent} cannot change it; call the tool again with: {wanted}"
+    cannot = "take anything out of it" if "rewrite_over" in able else "change it"
+    reason = f"a hook wants another input, and {agent} cannot {cannot}; call the tool again with: {wanted}"
     return _refused(decision, reason, updated_input=None)
 
 

@@ -51,11 +51,11 @@ class BadDocument(ConfigError):  # noqa: N818  # the family's name says that it 
 
 def parse_json(text: str) -> Any:
     """Keys that stand there twice cost nothing: see `repeated_keys`."""
-    import json
-
     try:
         return wire.decode(text)
     except InputError as error:
+        import json
+
         try:
             return json.loads(text, object_pairs_hook=_all_of, parse_constant=float)
         except json.JSONDecodeError as place:
@@ -135,20 +135,23 @@ def parse_front_matter(text: str) -> dict[str, Any]:
     """The mapping between the first two `---` lines; empty where there is none."""
     if not text.startswith("---"):
         return {}
+    data = parse_yaml(text[3:].partition("\n---")[0], "front matter is ")
+    return data if isinstance(data, dict) else {}
+
+
+def parse_yaml(text: str, what: str = "") -> Any:
     import yaml
 
-    head = text[3:].partition("\n---")[0]
     try:
-        data = yaml.safe_load(head)
+        return yaml.safe_load(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        raise BadDocument(f"front matter is not YAML: {getattr(error, 'problem', error)}", line, column) from None
+        raise BadDocument(f"{what}not YAML: {getattr(error, 'problem', error)}", line, column) from None
     except RecursionError:
-        raise BadDocument("front matter is nested too deeply", 1, 1) from None
+        raise BadDocument(f"{what}not usable YAML: nested too deeply", 1, 1) from None
     except ValueError as error:  # such as a day that no month has
-        raise BadDocument(f"front matter is not usable YAML: {error}", 1, 1) from None
-    return data if isinstance(data, dict) else {}
+        raise BadDocument(f"{what}not usable YAML: {error}", 1, 1) from None
 
 
 def cache_dir(environ: Mapping[str, str]) -> str:

@@ -493,7 +493,12 @@ _FOLDED = {name.lower(): name for name in EVENTS}
 
 def canonical_name(name: str) -> str:
     """`preToolUse` and `pre_tool_use` are PreToolUse: a slip in the spelling must not pass a guard by."""
-    return name if name in EVENTS else _FOLDED.get(name.lower().replace("_", ""), name)
+    return name if name in EVENTS else _FOLDED.get(folded(name), name)
+
+
+def folded(name: str) -> str:
+    """Its letters alone, in lower case."""
+    return "".join(letter for letter in name.lower() if letter.isalpha())
 
 
 def event_class(name: str) -> type[Event]:

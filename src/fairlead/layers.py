@@ -116,8 +116,8 @@ def _expand_home(file: str, home: str) -> str:
 
 def _by_shape(name: str, agent: str, source: Source, own: bool) -> str:
     """Named maps are claude-agent's, also where another would be asked to read them."""
-    if name == agent:
-        return name if own else "claude-agent"  # its own other files have been left alone
+    if name == agent:  # with `own` false all that is left of its files is what it cannot read, and what it gave us
+        return "claude-agent" if not own and _is_read_by_nobody(agent, source) else name
     return "claude-agent" if name == SHARED_FIRST and _has_named_maps(source) else name
 
 
@@ -181,9 +181,30 @@ _TWICE = "of two lists or objects both count here, of anything else the last; ot
 
 def _others(reading: Reading) -> Reading:
     """Without our own calls: in one agent's settings they are how it asks us, and would have us ask ourselves."""
-    if not any(calls_fairlead(hook.handler.describe()) for hook in reading.hooks):
+    ours = [hook for hook in reading.hooks if calls_fairlead(hook.handler.describe())]
+    if not ours:
         return reading
-    return reading.but(hooks=tuple(hook for hook in reading.hooks if not calls_fairlead(hook.handler.describe())))
+    problems = [_left_out_with_us(hook) for hook in ours if _does_more(hook.handler.describe())]
+    others = [hook for hook in reading.hooks if not any(hook is own for own in ours)]
+    return reading.but(hooks=tuple(others), problems=(*reading.problems, *problems))
+
+
+def _left_out_with_us(hook: Hook) -> Problem:
+    from fairlead.locate import position
+
+    line, column = position(hook.origin.file, hook.origin.path)
+    message = "this hook calls Fairlead, which leaves it out here, together with what else it runs"
+    hint = "put the other command into a hook of its own"
+    return Problem(file=hook.origin.file, line=line, column=column, level="warning", message=message, hint=hint)
+
+
+def _does_more(command: str) -> bool:
+    """Whether a line that calls us starts something else besides."""
+    parts = command.replace(">&", ">").replace("|", ";").replace("&", ";").replace("\n", ";").split(";")
+    return any(part.split()[0] not in _IDLE and not calls_fairlead(part) for part in parts if part.split())
+
+
+_IDLE = frozenset({"true", "false", ":", "exit", "cd", "export", "set", "echo"})
 
 
 def calls_fairlead(command: str) -> bool:

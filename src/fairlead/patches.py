@@ -46,13 +46,14 @@ def sections(text: str) -> list[Section]:
     """In order. Readers of patches overlook blanks before a heading, so we do."""
     found: list[Section] = []
     for line in text.replace("\r\n", "\n").rstrip("\n").split("\n"):
-        heading = line.strip()
+        unchanged = line[:1] == " " and bool(found) and found[-1].kind == "update"
+        heading = "" if unchanged else line.strip()  # a line of the file may say anything
         mark = next((mark for mark in _MARKS if heading.startswith(mark)), "")
         if mark:
             found.append(Section(kind=_MARKS[mark], path=heading[len(mark) :].strip()))
         elif found and heading.startswith(_MOVE):
             found[-1] = found[-1].but(moved_to=heading[len(_MOVE) :].strip())
-        elif found and heading not in (_BEGIN, _END):
+        elif found and (heading not in (_BEGIN, _END)):
             found[-1] = found[-1].but(lines=(*found[-1].lines, line))
     return found
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 
 from fairlead._record import Record
+from fairlead.errors import InputError
 from fairlead.events import Spoken, ToolEvent
 from fairlead.verdicts import deny
 
@@ -81,6 +82,7 @@ class Vocabulary:
         known = self.entry(own, tool_input)
         if known is None:
             return own, tool_input
+        _refuse_two(known, tool_input)
         return known.name, _absolute(_renamed(known, tool_input), cwd)
 
     def write(self, name: str, tool_input: dict[str, Any], like: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -99,6 +101,15 @@ def _renamed(known: Tool, tool_input: Mapping[str, Any]) -> dict[str, Any]:
         for key, value in tool_input.items()
         if (key in known.keys or key not in real) and key not in known.fixed
     }
+
+
+def _refuse_two(known: Tool, tool_input: Mapping[str, Any]) -> None:
+    """Two keys for one thing, with two values: which one the tool takes nobody can say."""
+    said: dict[str, str] = {}
+    for key in tool_input:
+        first = said.setdefault(known.keys.get(key, ""), key) if key in known.keys else key
+        if first != key and tool_input[first] != tool_input[key]:
+            raise InputError(f"the call says two things, as {first} and as {key}", hint="say it once")
 
 
 def _renamed_back(known: Tool, tool_input: Mapping[str, Any], like: Mapping[str, Any]) -> dict[str, Any]:
@@ -130,8 +141,13 @@ def read_call(vocabulary: Vocabulary, payload: dict[str, Any], ours: str = "") -
     spoken = Spoken(vocabulary=vocabulary, tool_name=own, tool_input=tool_input, tool_response=response, meant=meant)
     found = {**payload, "tool_name": name, "tool_input": meant, "spoken": spoken}
     if name == "Bash" and isinstance(response, str):
-        found["tool_response"] = {"stdout": response, "stderr": "", "interrupted": False}
+        found["tool_response"] = shell_output(response)
     return found
+
+
+def shell_output(stdout: str, stderr: str = "") -> dict[str, Any]:
+    """What a shell has printed, in our shape."""
+    return {"stdout": stdout, "stderr": stderr, "interrupted": False}
 
 
 def spoken_by(vocabulary: Vocabulary | None, event: Event) -> Event:

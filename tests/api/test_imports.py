@@ -22,7 +22,7 @@ HEAVY = frozenset(
 
 LEVELS: list[tuple[str, ...]] = [
     ("cli", "__main__", "demo", "server", "integrations"),
-    ("__init__", "compat", "answering", "explaining", "installing", "doctor"),
+    ("__init__", "compat", "answering", "explaining", "installing", "doctor", "running"),
     ("api",),
     ("engine", "driving", "layers"),
     ("handlers", "dialects"),
@@ -44,6 +44,7 @@ LEVELS: list[tuple[str, ...]] = [
         "tools",
         "recognising",
         "patches",
+        "approvals",
     ),
     ("work", "events", "verdicts", "matchers", "wire"),
     ("errors", "_record", "_version"),
@@ -179,3 +180,17 @@ on_error = "deny"
     names, _ = imported_by(code, stdin=stdin, place=place)
     assert "fairlead.dialects.native" in names
     assert sorted(names & HEAVY) == []
+
+
+def test_settings_of_other_agents_cost_no_more_than_their_own_modules(place: Home) -> None:
+    group = {"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "./format.sh"}]}
+    nested, proxy = {"hooks": {"PostToolUse": [group]}}, {"proxy": "https://proxy.example.com"}
+    place.write("~/.codex/hooks.json", nested)
+    place.write("~/.claude/settings.json", {**nested, **proxy})
+    place.write("~/.qwen/settings.json", {**nested, **proxy})
+    place.write("~/.gemini/settings.json", {"hooks": {"AfterTool": [{**group, "matcher": "replace"}]}, **proxy})
+    place.write("~/.cursor/hooks.json", {"version": 1, "hooks": {"afterFileEdit": [{"command": "./format.sh"}]}})
+    code = "from fairlead.cli import main; sys.exit(main(['hook', '--agent', 'kimi']))"
+    names, _ = imported_by(code, stdin=json.dumps(_CLAUDE).encode(), place=place)
+    assert {"fairlead.dialects.cursor", "fairlead.dialects.gemini", "fairlead.dialects.claude_code"} <= names
+    assert sorted(names & (HEAVY | {"json", "re", "enum"})) == []

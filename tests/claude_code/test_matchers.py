@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.dialects.claude_code import matcher_for
+from fairlead.dialects._claude_settings import matcher_for
 from tests.claude_code.conftest import Claude
 from tests.claude_code.payloads import EVENTS, MATCHED
 

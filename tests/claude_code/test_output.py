@@ -53,6 +53,7 @@ def specific(**fields: Any) -> Json:
 
 
 DENY = specific(permissionDecision="deny", permissionDecisionReason="no")
+ALLOW = specific(permissionDecision="allow")
 UNNAMED: Json = {"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "no"}}
 MISNAMED: Json = {"hookSpecificOutput": {"hookEventName": "Stop", "permissionDecision": "deny"}}
 
@@ -63,8 +64,9 @@ PRE_TOOL_USE: list[tuple[str, str, str, str, str]] = [
     ("an empty object", "{}", "none", "none", f"deny: {ERR}"),
     ("an array", '["deny"]', "none", "failed", f"deny: {ERR}"),
     ("a string", '"deny"', "none", "failed", f"deny: {ERR}"),
-    ("a log line before JSON", f"checking\n{json.dumps(DENY)}", "none", "failed", f"deny: {ERR}"),
-    ("a log line after JSON", f"{json.dumps(DENY)}\ndone", "failed", "failed", f"deny: {ERR}"),
+    ("a log line before JSON", f"checking\n{json.dumps(DENY)}", "deny: no", "deny: no", "deny: no"),
+    ("a log line after JSON", f"{json.dumps(DENY)}\ndone", "deny: no", "deny: no", "deny: no"),
+    ("a log line before an allow", f"checking\n{json.dumps(ALLOW)}", "none", "failed", f"deny: {ERR}"),
     ("broken JSON", '{"decision": }', "failed", "failed", f"deny: {ERR}"),
     ("half of JSON", '{"decision": "block"', "failed", "failed", f"deny: {ERR}"),
     ("JSON lines without a field", '{"a": 1}\n{"b": 2}', "none", "failed", f"deny: {ERR}"),

@@ -14,6 +14,8 @@ from fairlead.answering import Answer, Request, Result, as_engine, as_hook
 from tests.conftest import Home
 
 BIG = 131_072
+NOBODY_IS_ASKED = {"M_APPROVAL_TOOLS": "-"}
+"""M asks a person about most tools; here its other half is looked at."""
 
 
 class Recorder:
@@ -62,7 +64,7 @@ class Agents:
         return Request(
             agent=agent,
             raw=event if isinstance(event, bytes) else json.dumps(event).encode(),
-            environ={**self._place.environ, **(env or {})},
+            environ={**self._place.environ, **NOBODY_IS_ASKED, **(env or {})},
             managed=str(self._place.root / "etc"),
             **{"project": str(self._place.project), "trust_project": True, **more},
         )

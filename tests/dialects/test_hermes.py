@@ -137,7 +137,7 @@ IN_BACKGROUND = payload("pre_tool_call", tool_name="terminal", tool_input={"comm
             verdicts.rewrite({"command": "ls"}),
             {
                 "action": "block",
-                "message": "a hook wants another input, and hermes cannot take arguments away; "
+                "message": "a hook wants another input, and hermes cannot take anything out of it; "
                 'call the tool again with: {"command":"ls"}',
             },
         ),

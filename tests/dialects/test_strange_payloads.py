@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fairlead import Event, Hooks, InputError, dialects
 from fairlead.answering import told
 from fairlead.verdicts import Decision
-from tests.dialects.speaking import SETTING
+from tests.dialects.speaking import SETTING, read
 
 AGENTS = ("devin", "cline", "droid", "kiro", "augment", "goose", "crush", "kimi")
 EVENTS = sorted({name for agent in AGENTS for name in getattr(dialects.agent_half(agent), "EVENTS", ())})
@@ -86,3 +86,18 @@ def test_a_payload_is_an_event_or_an_error_in_words(
     for decision in (hooks.fire_sync(event), Decision(decision="deny"), Decision(updated_input={"command": "x"})):
         seen, told_decision = told(half, hooks, event, decision)
         half.write_reply(seen, told_decision)
+
+
+BROKEN = "a\n*** Update File: b"
+NAMED = {
+    "cursor": {"tool_name": "Delete", "tool_input": {"path": BROKEN}, "hook_event_name": "preToolUse"},
+    "vscode": {"tool_name": "editFiles", "tool_input": {"files": ["a", BROKEN]}, "hook_event_name": "PreToolUse"},
+    "augment": {"tool_name": "remove-files", "tool_input": {"file_paths": [BROKEN]}, "hook_event_name": "PreToolUse"},
+    "kiro": {"tool_name": "deleteFile", "tool_input": {"path": BROKEN}, "hook_event_name": "preToolUse"},
+}
+
+
+@pytest.mark.parametrize(("agent", "payload"), NAMED.items(), ids=NAMED.keys())
+def test_a_file_whose_name_no_patch_can_hold_is_refused(agent: str, payload: dict[str, object]) -> None:
+    with pytest.raises(InputError, match="no usable name"):
+        read(agent, {"session_id": "s", **payload})

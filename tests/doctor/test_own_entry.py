@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -109,3 +110,10 @@ def test_what_init_writes_is_healthy_in_every_agent(
     assert len(examined.agents) >= 25
     wrong = [one for one in examined.findings if one.check not in ("trust", "duplicates")]
     assert [(one.agent, one.message) for one in wrong] == []
+
+
+def test_settings_that_are_a_pipe_are_not_waited_for(machine: Machine, place: Home) -> None:
+    file = place.home / ".claude/settings.json"
+    file.parent.mkdir(parents=True)
+    os.mkfifo(file)
+    assert any("not a regular file" in one.message for one in machine.findings("claude-code"))

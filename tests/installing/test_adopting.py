@@ -226,3 +226,46 @@ def test_an_adopted_hook_still_refuses(agents: Agents, place: Home, fairlead: An
     ran = fairlead("hook", "--agent", "claude-code", stdin=event)
     assert ran.json["hookSpecificOutput"]["permissionDecision"] == "deny"
     assert "not today" in ran.out.decode()
+
+
+@pytest.mark.parametrize(
+    ("agent", "settings", "event"),
+    [
+        pytest.param(
+            "claude-code",
+            {"hooks": {"PreToolUse": [{"matcher": "Write,Bash", "hooks": [{"type": "command", "command": "{hook}"}]}]}},
+            {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "ls"}},
+            id="claude-code",
+        ),
+        pytest.param(
+            "gemini",
+            {"hooks": {"BeforeTool": [{"matcher": "run_.*", "hooks": [{"type": "command", "command": "{hook}"}]}]}},
+            {"hook_event_name": "BeforeTool", "session_id": "s", "tool_name": "run_shell_command",
+             "tool_input": {"command": "ls"}},
+            id="gemini",
+        ),
+        pytest.param(
+            "cursor",
+            {"version": 1, "hooks": {"preToolUse": [{"matcher": "Shell", "command": "{hook}"}]}},
+            {"hook_event_name": "preToolUse", "conversation_id": "c", "generation_id": "g", "cursor_version": "2",
+             "workspace_roots": ["/"], "tool_name": "Shell", "tool_input": {"command": "ls"}},
+            id="cursor",
+        ),
+    ],
+)  # fmt: skip
+def test_an_adopted_hook_is_read_in_its_own_dialect(
+    agent: str, settings: dict[str, Any], event: dict[str, Any], agents: Agents, place: Home, fairlead: Any
+) -> None:
+    """Its matchers, its events and its JSON answers mean under Fairlead what they meant to the agent."""
+    answers = {
+        "claude-code": {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny",
+                                               "permissionDecisionReason": "not today"}},
+        "gemini": {"decision": "deny", "reason": "not today"},
+        "cursor": {"permission": "deny", "agent_message": "not today"},
+    }  # fmt: skip
+    script = place.script("~/no.sh", f"echo '{json.dumps(answers[agent])}'")
+    agents.write(agent, json.dumps(settings).replace("{hook}", str(script)))
+    agents.install(agent, adopt=True)
+    ran = fairlead("hook", "--agent", agent, stdin=event)
+    assert "not today" in ran.out.decode()
+    assert ran.err == ""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from fairlead import tools, wire
 from fairlead.dialects import Reply
+from fairlead.dialects._claude_reply import reason
 from fairlead.errors import InputError
-from fairlead.events import Event
+from fairlead.events import Event, folded
+from fairlead.verdicts import join_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fairlead.tools import Vocabulary
+    from fairlead.verdicts import Decision
 
 
 def read_named(
@@ -34,7 +37,15 @@ def read_named(
         raise InputError("the event is not named", hint="name it with --event")
     if vocabulary is not None and "tool_name" in fields:
         fields = tools.read_call(vocabulary, fields, tool)
-    return Event.from_payload(fields, events.get(name, name))
+    return Event.from_payload(fields, event_meant(name, events))
+
+
+def event_meant(name: str, events: Mapping[str, str]) -> str:
+    """Our name for an agent's event, also where its spelling is a little off: a slip must not pass a guard by."""
+    if name in events:
+        return events[name]
+    letters = {folded(own): ours for own, ours in events.items()}
+    return letters.get(folded(name), name)
 
 
 def renamed(payload: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, Any]:
@@ -48,6 +59,16 @@ def answer(fields: Mapping[str, Any], *, always: bool = False) -> Reply:
     return Reply(stdout=wire.encode(dict(fields)) + b"\n") if fields or always else Reply()
 
 
-def refusal(reason: str) -> Reply:
+def refusal(message: str) -> Reply:
     """For agents that read exit code 2 and stderr, and no JSON."""
-    return Reply(stderr=f"{reason}\n", exit_code=2)
+    return Reply(stderr=f"{message}\n", exit_code=2)
+
+
+def refused(decision: Decision) -> Reply:
+    """The same with all that is to be read beside the reason: there is no other place for it."""
+    return refusal(join_lines((reason(decision), decision.for_model, decision.user_message)))
+
+
+def denied(_event_name: str, message: str) -> Reply:
+    """A failure of ours, for agents that read `decision` at the top of the answer."""
+    return answer({"decision": "deny", "reason": f"Fairlead: {message}"})

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead import wire
-from fairlead.errors import InputError
+from fairlead.dialects._common import loose_json
 from fairlead.verdicts import NONE, Verdict
 
 TYPE_CHECKING = False
@@ -16,22 +15,10 @@ _TRIES = 50
 
 def json_answer(text: str) -> dict[str, Any] | None:
     """The JSON object that a text is, or that is in it as a JSON string."""
-    value = _decoded(text)
+    value = loose_json(text)
     if isinstance(value, str):
-        value = _decoded(value)
+        value = loose_json(value)
     return value if isinstance(value, dict) else None
-
-
-def _decoded(text: str) -> Any:
-    """Scripts put JSON together with `echo`: a raw newline in a reason must not cost the verdict."""
-    try:
-        return wire.decode(text)
-    except InputError:
-        import json
-    try:
-        return json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        return None
 
 
 def buried(text: str) -> list[dict[str, Any]]:

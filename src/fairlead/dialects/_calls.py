@@ -1,18 +1,26 @@
-"""Tool calls that do several things at once, work in another folder or remove files: in our words for each of these."""
+"""Tool calls in other shapes than ours: several things at once, another folder, edits that are no single `Edit`.
+
+Edits of several places or files, and removals, become a patch: hooks for `Edit` and for `Write` both look at one,
+file by file.
+"""
 
 from __future__ import annotations
 
 import os
 
+from fairlead import tools
+from fairlead.dialects._payloads import text
 from fairlead.errors import InputError
-from fairlead.events import Spoken
+from fairlead.events import Spoken, ToolEvent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import Any
 
+    from fairlead.events import Event
     from fairlead.tools import Vocabulary
+    from fairlead.verdicts import Decision
 
     Input = dict[str, Any]
     Fields = dict[str, Any]
@@ -30,7 +38,9 @@ def read_as(vocabulary: Vocabulary, fields: Fields, name: str, meant: Input, *ot
         others=others,
     )
     found = {**fields, "tool_name": name, "tool_input": meant, "spoken": spoken}
-    return found | {"tool_response": shell_output(response)} if name == "Bash" and isinstance(response, str) else found
+    if name == "Bash" and isinstance(response, str):
+        found["tool_response"] = tools.shell_output(response)
+    return found
 
 
 def read_parts(vocabulary: Vocabulary, fields: Fields, parts: Sequence[Input]) -> Fields:
@@ -64,35 +74,93 @@ def _elsewhere(cwd: str, folder: str) -> str:
     return "" if cwd and whole == os.path.normpath(cwd) else whole
 
 
-def removal(paths: Iterable[object]) -> Input:
-    """A patch that removes files: our only word for it."""
-    lines = ["*** Begin Patch"]
-    for path in paths:
-        if not isinstance(path, str) or not path or "\n" in path or "\r" in path:
-            raise InputError(f"a file that is to be removed has no usable name: {path!r}")
-        lines.append(f"*** Delete File: {path}")
-    return {"command": "\n".join([*lines, "*** End Patch"])}
-
-
-def shell_output(stdout: object, stderr: object = "") -> dict[str, Any]:
-    return {"stdout": text(stdout), "stderr": text(stderr), "interrupted": False}
-
-
-def text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def listed(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def with_folder(fields: Fields, roots: object) -> Fields:
-    """A payload that names no working directory has the first of its workspace's folders."""
-    root = text(next(iter(listed(roots)), ""))
-    return fields if not root or fields.get("cwd") else {**fields, "cwd": root}
-
-
 def quoted(word: str) -> str:
     import shlex
 
     return shlex.quote(word)
+
+
+def named_once(tool_input: object) -> None:
+    """For tools that may know a file by either key: which of two they take nobody can say."""
+    if not isinstance(tool_input, dict) or "path" not in tool_input or "file_path" not in tool_input:
+        return
+    if tool_input["path"] != tool_input["file_path"]:
+        raise InputError("the call names two files, as path and as file_path", hint="name one")
+
+
+# --- names of MCP tools ------------------------------------------------------------------------------
+
+
+def qualified_mcp_name(vocabulary: Vocabulary, own: str, tool_input: object) -> str:
+    """Ours for `server__tool`; empty for anything else."""
+    is_qualified = "__" in own.strip("_") and not own.startswith("mcp__")
+    known = vocabulary.entry(own, tool_input if isinstance(tool_input, dict) else {})
+    return f"mcp__{own}" if is_qualified and known is None else ""
+
+
+class KeepingMcpNames(tools.Vocabulary):
+    """Shows hooks an MCP tool under our name, which says the server: their half writes it in their system's words."""
+
+    __slots__ = ()
+
+    def write(self, name: str, tool_input: dict[str, Any], like: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        return (name, tool_input) if name.startswith("mcp__") else super().write(name, tool_input, like)
+
+
+# --- patches -----------------------------------------------------------------------------------------
+
+
+def as_patch(event: Event, patch: str) -> Event:
+    """The same call as a patch; the agent's own words stay beside it."""
+    if not patch or not isinstance(event, ToolEvent) or event.spoken is None:
+        return event
+    meant = {"command": patch}
+    return event.but(tool_name=tools.PATCH, tool_input=meant, spoken=event.spoken.but(meant=meant))
+
+
+def patch_of_edits(path: Any, edits: Any) -> str:
+    """One file, several places; empty where that is not what is there."""
+    from fairlead import patches
+
+    if not isinstance(edits, list) or not edits:
+        return ""
+    if len(edits) == 1 and isinstance(edits[0], dict) and edits[0].get("old_string") == "":
+        return patches.of_call("Write", {"file_path": path, "content": edits[0].get("new_string")})
+    parts = [patches.of_call("Edit", {**edit, "file_path": path}) if isinstance(edit, dict) else "" for edit in edits]
+    if not all(parts):
+        return ""
+    hunks = [line for part in parts for line in part.split("\n")[2:-1]]
+    return "\n".join([*parts[0].split("\n")[:2], *hunks, "*** End Patch"])
+
+
+def patch_of_files(paths: Iterable[object], mark: str = "Update") -> str:
+    """Files of which nothing is known but that they are changed (or deleted); empty where there are none."""
+    named = [path for path in paths if isinstance(path, str) and path]
+    return _patch_of(named, mark) if named else ""
+
+
+def removal(paths: Iterable[object]) -> Input:
+    """A patch that removes files: our only word for it."""
+    return {"command": _patch_of(paths, "Delete")}
+
+
+def _patch_of(paths: Iterable[object], mark: str) -> str:
+    lines, named = ["*** Begin Patch"], list(paths)
+    if not named:
+        raise InputError("the call names no file")
+    for path in named:
+        if not isinstance(path, str) or not path or "\n" in path or "\r" in path:
+            raise InputError(f"a file of this call has no usable name: {path!r}")
+        lines.append(f"*** {mark} File: {path}")
+    return "\n".join([*lines, "*** End Patch"])
+
+
+def refused_as_patch(event: Event, decision: Decision, own_tools: Collection[str]) -> Decision:
+    """What became a patch on the way in has no way back: a rewrite of it is a refusal that says what is wanted."""
+    wanted = decision.updated_input
+    if wanted is None or getattr(event, "tool_name", "") not in own_tools:
+        return decision
+    if decision.denies or "command" not in wanted:
+        return decision
+    reason = f"a hook wants this patch instead, and this tool cannot take one: {wanted['command']}"
+    return decision.but(decision="deny", said="", reason=reason, updated_input=None)

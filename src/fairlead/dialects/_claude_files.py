@@ -42,9 +42,12 @@ def managed(places: Places) -> list[Source]:
 
 
 def has_named_maps(data: object) -> bool:
-    """Whether settings hold claude-agent's named maps, lists of commands, or camelCase events."""
+    """Whether settings are claude-agent's: named maps, lists of commands, camelCase events, and no whole group.
+
+    One such entry among good groups is a slip in Claude Code's settings, and must not cost the others their meaning.
+    """
     hooks = data.get("hooks") if isinstance(data, dict) else None
-    if not isinstance(hooks, dict):
+    if not isinstance(hooks, dict) or any(_has_groups(name, value) for name, value in hooks.items()):
         return False
     return any(
         isinstance(value, dict)
@@ -52,6 +55,11 @@ def has_named_maps(data: object) -> bool:
         or name[:1].islower()
         for name, value in hooks.items()
     )
+
+
+def _has_groups(name: str, value: object) -> bool:
+    groups = value if isinstance(value, list) and name[:1].isupper() else []
+    return any(isinstance(group, dict) and isinstance(group.get("hooks"), list) and group["hooks"] for group in groups)
 
 
 def plugins(places: Places) -> list[Source]:

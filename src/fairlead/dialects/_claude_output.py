@@ -7,6 +7,7 @@ rest of the answer is wrong; what sets free (`allow`, another input) counts only
 from __future__ import annotations
 
 from fairlead import verdicts, wire
+from fairlead.dialects._answers import buried
 from fairlead.dialects._common import json_output, text_in, text_of, updated_input
 from fairlead.errors import InputError
 from fairlead.events import EVENTS
@@ -93,14 +94,20 @@ def _answer(event: Event, result: Result) -> tuple[Verdict | None, str]:
     """What stdout says as JSON, and what is wrong with it; neither where it is just text."""
     text = text_of(result.stdout)
     if not text.startswith("{"):
-        return None, ""
+        return _behind_text(event, text), ""
     if result.truncated:
         problem = "its output is too long to be read as a verdict"
         return (verdicts.block(problem) if event.name in REFUSABLE else None), problem
     if not text.endswith("}"):
-        return None, ""
+        return _behind_text(event, text), ""
     value = json_output(result)
     return _lines(event, text) if value is None else _fitting(event, value)
+
+
+def _behind_text(event: Event, text: str) -> Verdict | None:
+    """A refusal beside log lines: Claude Code would overlook it, and so let through what its author meant to stop."""
+    found = [verdict for value in buried(text) if (verdict := _restraint(_understood(event, value))) is not None]
+    return verdicts.merge(found) if found else None
 
 
 def _lines(event: Event, text: str) -> tuple[Verdict | None, str]:

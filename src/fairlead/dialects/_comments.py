@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fairlead import documents
+from fairlead import documents, wire
+from fairlead.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +12,10 @@ if TYPE_CHECKING:
 
 def parse(text: str) -> Any:
     """The value of a settings file; comments count as blanks, so that places in the file stay right."""
-    return documents.parse_json(without_comments(text) if "//" in text or "/*" in text else text)
+    try:
+        return wire.decode(text)
+    except InputError:
+        return documents.parse_json(without_comments(text))
 
 
 def without_comments(text: str) -> str:

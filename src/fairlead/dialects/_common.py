@@ -10,7 +10,7 @@ from fairlead.handlers.command import Command
 from fairlead.handlers.missing import Missing
 from fairlead.hooks import HookFailed
 from fairlead.matchers import everything, whole_name
-from fairlead.verdicts import NONE, deny
+from fairlead.verdicts import NONE, deny, merge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +25,19 @@ if TYPE_CHECKING:
     from fairlead.work import Result
 
     Path = tuple[str | int, ...]
+
+
+def fails_open(_event: Event) -> str:
+    return "allow"
+
+
+def all_run(_event: Event, _verdict: Verdict) -> bool:
+    """No verdict ends the row."""
+    return False
+
+
+def merge_all(_event: Event, said: Sequence[Verdict]) -> Verdict:
+    return merge(said)
 
 
 def never_again(_event: Event, _verdict: Verdict, _hooks: Sequence[Hook], _attempt: int) -> None:
@@ -69,10 +82,7 @@ def json_output(result: Result) -> dict[str, Any] | None:
         return None
     if result.truncated:
         raise HookFailed("its output is too long to be read as a verdict")
-    try:
-        value = wire.decode(text)
-    except InputError:
-        value = _forgiving(text)
+    value = loose_json(text)
     return value if isinstance(value, dict) else None
 
 
@@ -83,10 +93,12 @@ def cut_answer(result: Result) -> Verdict | None:
     return deny("a hook's answer is too long to be read, and may have been a refusal")
 
 
-def _forgiving(text: str) -> object:
-    """Scripts put JSON together with `echo`: a raw newline in a reason must not cost the verdict."""
-    import json
-
+def loose_json(text: str) -> Any:
+    """A value, or None. Scripts put JSON together with `echo`: a raw newline in a reason must not cost the verdict."""
+    try:
+        return wire.decode(text)
+    except InputError:
+        import json
     try:
         return json.loads(text, strict=False)
     except (ValueError, RecursionError):

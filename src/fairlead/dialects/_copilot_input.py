@@ -7,6 +7,7 @@ import time
 from fairlead import wire
 from fairlead.dialects import HookInput
 from fairlead.dialects._common import given, text_in
+from fairlead.dialects.copilot import BARE, TOOLS
 from fairlead.events import PostToolUse, ToolEvent
 from fairlead.tools import output_text
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from fairlead.events import Event
     from fairlead.hooks import Setting
 
-_BARE = "bare_text"
 _CAMEL = {
     "hook_event_name": "", "session_id": "sessionId", "transcript_path": "transcriptPath", "tool_name": "toolName",
     "tool_input": "toolArgs", "tool_result": "toolResult", "stop_reason": "stopReason",
@@ -53,7 +53,7 @@ def _own(event: Event) -> dict[str, Any]:
     payload = event.payload()
     known = _KNOWN.get(event.name)
     if known is None:
-        common = ("hook_event_name", "session_id", "cwd", "timestamp", _BARE)
+        common = ("hook_event_name", "session_id", "cwd", "timestamp", BARE)
         return {key: value for key, value in payload.items() if key not in common}
     found = {key: payload[key] for key in known if key in payload}
     if event.name in _WITH_TRANSCRIPT:
@@ -125,8 +125,6 @@ def _permission(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _runtime_name(name: str) -> str:
     """MCP tools go by their server's name and their own; others by Copilot's, also where Claude Code's was said."""
-    from fairlead.dialects.copilot import TOOLS
-
     if name.startswith("mcp__"):
         return TOOLS.mcp_name(name)
     known = TOOLS.entry_for(name)
@@ -135,8 +133,6 @@ def _runtime_name(name: str) -> str:
 
 def _in_claudes_words(event: Event, fields: dict[str, Any]) -> dict[str, Any]:
     """The tool's name is Claude Code's. Scripts look for either system's keys, and find both."""
-    from fairlead.dialects.copilot import TOOLS
-
     if not isinstance(event, ToolEvent):
         return fields
     name, meant = TOOLS.read(event.tool_name, dict(event.tool_input), event.cwd)

@@ -8,6 +8,7 @@ import stat
 from fairlead import wire
 from fairlead.dialects import HookInput
 from fairlead.dialects._common import given, text_in
+from fairlead.dialects.cursor import ASKED_AS, ENDS
 from fairlead.tools import output_text
 
 TYPE_CHECKING = False
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 _MOST = 16 << 20
 """Bytes of a file that a `beforeReadFile` hook gets to see."""
-_ASKED_AS = "cursor_event"
-_OUTCOMES = {"Stop": "completed", "StopFailure": "error", "Interrupt": "aborted"}
 
 
 def hook_input(name: str, event: Event, setting: Setting) -> HookInput:
@@ -45,10 +44,10 @@ def _base(name: str, event: Event, setting: Setting) -> dict[str, Any]:
 
 def _sent_along(event: Event, own: dict[str, Any]) -> dict[str, Any]:
     """What Cursor itself sent with the event goes on as it came."""
-    if _ASKED_AS not in event.extra:
+    if ASKED_AS not in event.extra:
         return {}
     facts = ("model", "cursor_version", "workspace_roots", "user_email")
-    return {key: value for key, value in event.extra.items() if key != _ASKED_AS and (key in facts or key not in own)}
+    return {key: value for key, value in event.extra.items() if key != ASKED_AS and (key in facts or key not in own)}
 
 
 def _environment(event: Event, setting: Setting) -> dict[str, str]:
@@ -134,7 +133,7 @@ def _path(event: Event, setting: Setting) -> str:
 
 def _read_file(event: Event, setting: Setting) -> dict[str, Any]:
     path = _path(event, setting)
-    content = event.extra.get("content") if _ASKED_AS in event.extra else None
+    content = event.extra.get("content") if ASKED_AS in event.extra else None
     return {"file_path": path, "content": _content(path) if content is None else content, "attachments": []}
 
 
@@ -186,7 +185,7 @@ def _subagent_over(event: Event, setting: Setting) -> dict[str, Any]:
 
 def _stopped(event: Event, _setting: Setting) -> dict[str, Any]:
     return {
-        "status": _OUTCOMES.get(event.name, "completed"),
+        "status": ENDS.get(event.name, "completed"),
         "loop_count": int(getattr(event, "stop_hook_active", False)),
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairlead.dialects import Source, _comments
 from fairlead.dialects._common import file_name, read_groups
-from fairlead.tools import output_text
+from fairlead.tools import output_text, shell_output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,4 +118,4 @@ def _shell_output(response: Any) -> Any:
         return response
     whole, shown = output_text(response), response.get("returnDisplay")
     text = shown if isinstance(shown, str) and shown and shown in whole else whole
-    return {"stdout": text, "stderr": "", "interrupted": False}
+    return shell_output(text)

@@ -1,8 +1,8 @@
-"""What several agents' payloads need: results in many shapes, failures under the same event, lists of folders."""
+"""What several agents' payloads need: values that may be missing or of another kind, and results in many shapes."""
 
 from __future__ import annotations
 
-from fairlead import tools
+from fairlead import tools, wire
 from fairlead.errors import InputError
 from fairlead.events import PostToolUse
 
@@ -14,14 +14,38 @@ if TYPE_CHECKING:
     from fairlead.events import Event
 
 
-def with_shell_result(event: Event, key: str = "output") -> Event:
-    """The result of a shell in Claude Code's shape; `key` is where the agent's own has its text."""
-    response = event.tool_response if isinstance(event, PostToolUse) and event.tool_name == "Bash" else None
-    if not isinstance(response, dict) or "stdout" in response:
-        return event
-    text = response.get(key)
-    stdout = text if isinstance(text, str) else tools.output_text(response)
-    return event.but(tool_response={"stdout": stdout, "stderr": "", "interrupted": False})
+def text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def first_text(value: object) -> str:
+    """The first of a list of texts: agents name all their folders, and work in the first."""
+    return next((item for item in listed(value) if isinstance(item, str) and item), "")
+
+
+def with_folder(fields: dict[str, Any], roots: object) -> dict[str, Any]:
+    """A payload that names no working directory has the first of its workspace's folders."""
+    return fields if fields.get("cwd") else {**fields, "cwd": first_text(roots)}
+
+
+def parsed(value: Any) -> Any:
+    """A value that was handed over as JSON text; other text stays as it is."""
+    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[", '"')):
+        return value
+    try:
+        return wire.decode(value)
+    except InputError:
+        return value
+
+
+def arguments(value: Any) -> Any:
+    """A tool's input, also where it came as text."""
+    found = parsed(value)
+    return {"input": found} if isinstance(found, str) else found
 
 
 def failed(payload: Mapping[str, Any], error: object) -> dict[str, Any]:
@@ -30,14 +54,11 @@ def failed(payload: Mapping[str, Any], error: object) -> dict[str, Any]:
     return {**fields, "error": tools.output_text(error) or "the tool failed"}
 
 
-def first_text(value: object) -> str:
-    """The first of a list of texts: agents name all their folders, and work in the first."""
-    return next((item for item in value if isinstance(item, str) and item), "") if isinstance(value, list) else ""
-
-
-def named_once(tool_input: object) -> None:
-    """For tools that may know a file by either key: which of two they take nobody can say."""
-    if not isinstance(tool_input, dict) or "path" not in tool_input or "file_path" not in tool_input:
-        return
-    if tool_input["path"] != tool_input["file_path"]:
-        raise InputError("the call names two files, as path and as file_path", hint="name one")
+def with_shell_result(event: Event, key: str = "output") -> Event:
+    """The result of a shell in our shape; `key` is where the agent's own has its text."""
+    response = event.tool_response if isinstance(event, PostToolUse) and event.tool_name == "Bash" else None
+    if not isinstance(response, dict) or "stdout" in response:
+        return event
+    printed = response.get(key)
+    stdout = printed if isinstance(printed, str) else tools.output_text(response)
+    return event.but(tool_response=tools.shell_output(stdout))

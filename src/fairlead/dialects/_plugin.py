@@ -4,7 +4,7 @@ object, and reads another one."""
 from __future__ import annotations
 
 from fairlead import wire
-from fairlead.dialects._agents import answer, read_named
+from fairlead.dialects._agents import answer, denied, read_named
 from fairlead.dialects._claude_reply import reason
 from fairlead.dialects._common import given
 from fairlead.dialects._payloads import with_shell_result
@@ -43,5 +43,4 @@ def write_result(_event: Event, decision: Decision) -> dict[str, Any]:
     return found
 
 
-def write_failure(_event_name: str, message: str) -> Reply:
-    return answer({"decision": "deny", "reason": f"Fairlead: {message}"})
+write_failure = denied

@@ -10,6 +10,7 @@ from fairlead.dialects._common import (
     Reader,
     cut_answer,
     exit_2,
+    fails_open,
     file_name,
     given,
     json_output,
@@ -58,6 +59,7 @@ EVENTS: Mapping[str, str] = {
 }  # fmt: skip
 
 again = never_again
+on_failure = fails_open
 log = None
 rewritten = merge_input
 
@@ -286,10 +288,6 @@ def _decision(event: Event, value: dict[str, Any], specific: dict[str, Any]) -> 
         if place.get("decision") in ("block", "deny"):
             return "block" if event.name in ("Stop", "PostToolUse") else "deny", text_in(place, "reason")
     return "none", ""
-
-
-def on_failure(_event: Event) -> str:
-    return "allow"
 
 
 def ends_row(_event: Event, verdict: Verdict) -> bool:

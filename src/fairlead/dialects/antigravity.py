@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairlead import wire
-from fairlead.dialects._agents import answer, read_named
+from fairlead.dialects._agents import answer, denied, read_named, renamed
 from fairlead.dialects._claude_reply import reason
 from fairlead.dialects._common import given
 from fairlead.dialects._payloads import failed, first_text
@@ -48,6 +48,7 @@ CAN: Mapping[str, frozenset[str]] = {
 DEADLINES: Mapping[str, float] = {"*": 30.0}
 CAPS_STOPS = False
 INPUT_VARIABLE = ""
+_KEYS = {"conversationId": "session_id", "transcriptPath": "transcript_path"}
 _MCP = "call_mcp_tool"
 _WORDS = {"deny": "deny", "allow": "allow", "ask": "force_ask", "none": "ask"}
 """`allow` would skip its own question, and silence is no answer: with `ask` it does what it would have done. A hook
@@ -56,7 +57,7 @@ that asks means it: `force_ask` also asks where its user has said "always"."""
 
 def read_event(raw: bytes, event_name: str, _environ: Mapping[str, str]) -> Event:
     payload = wire.decode_object(raw)
-    fields = _common(payload) | _call(payload, event_name)
+    fields = _about_session(payload) | _call(payload, event_name)
     name = event_name
     if name == "PreInvocation" and fields.get("invocationNum"):
         name = "PreModelRequest"  # only the first request of a turn follows upon a prompt
@@ -65,11 +66,9 @@ def read_event(raw: bytes, event_name: str, _environ: Mapping[str, str]) -> Even
     return _of_mcp(read_named(fields, name, events=EVENTS, vocabulary=TOOLS))
 
 
-def _common(payload: dict[str, Any]) -> dict[str, Any]:
+def _about_session(payload: dict[str, Any]) -> dict[str, Any]:
     fields = {key: value for key, value in payload.items() if key not in ("toolCall", "error")}
-    named = {"session_id": "conversationId", "transcript_path": "transcriptPath"}
-    fields |= {ours: fields.pop(key) for ours, key in named.items() if key in fields}
-    return fields | {"cwd": first_text(payload.get("workspacePaths")) or payload.get("cwd")}
+    return renamed(fields, _KEYS) | {"cwd": first_text(payload.get("workspacePaths")) or payload.get("cwd")}
 
 
 def _call(payload: Mapping[str, Any], event_name: str) -> dict[str, Any]:
@@ -118,4 +117,4 @@ def write_failure(event_name: str, message: str) -> Reply:
         return answer({}, always=True).but(stderr=f"Fairlead: {message}\n")
     if event_name == "Stop":  # nobody counts these: it must not go on for ever
         return answer({"decision": "stop", "reason": f"Fairlead: {message}"})
-    return answer({"decision": "deny", "reason": f"Fairlead: {message}"})
+    return denied(event_name, message)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fairlead import tools, wire
-from fairlead.dialects._agents import answer, read_named, renamed
-from fairlead.dialects._calls import in_folder, listed, read_as, read_parts, removal, text, with_folder
+from fairlead.dialects._agents import answer, read_named, refused, renamed
+from fairlead.dialects._calls import in_folder, read_as, read_parts, removal
 from fairlead.dialects._claude_reply import reason, rewrite
 from fairlead.dialects._common import exit_2, given
-from fairlead.dialects._exit_2 import refused
+from fairlead.dialects._payloads import listed, text, with_folder
 from fairlead.tools import PATCH, Vocabulary, tool
 from fairlead.verdicts import join_lines
 

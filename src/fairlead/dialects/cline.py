@@ -6,11 +6,11 @@ Its only refusal, `cancel`, ends the whole task.
 from __future__ import annotations
 
 from fairlead import tools, wire
-from fairlead.dialects._agents import answer, read_named
-from fairlead.dialects._calls import listed, quoted, read_as, read_parts, text, with_folder
+from fairlead.dialects._agents import answer, read_named, renamed
+from fairlead.dialects._calls import qualified_mcp_name, quoted, read_as, read_parts
 from fairlead.dialects._claude_reply import ended_before, reason
 from fairlead.dialects._common import given
-from fairlead.errors import InputError
+from fairlead.dialects._payloads import listed, parsed, text, with_folder
 from fairlead.tools import Vocabulary, tool
 from fairlead.verdicts import join_lines
 
@@ -85,8 +85,7 @@ INPUT_VARIABLE = ""
 
 def read_event(raw: bytes, event_name: str, _environ: Mapping[str, str]) -> Event:
     payload = wire.decode_object(raw)
-    fields = {_KEYS.get(key, key): value for key, value in payload.items()}
-    fields = with_folder(fields, payload.get("workspaceRoots"))
+    fields = with_folder(renamed(payload, _KEYS), payload.get("workspaceRoots"))
     own = event_name or text(payload.get("hookName"))
     name = EVENTS.get(own, own)
     if name in ("PreToolUse", "PostToolUse"):
@@ -124,7 +123,7 @@ def _with_call(fields: dict[str, Any]) -> dict[str, Any]:
     if whole:
         found = {"tool_name": whole.get("name"), "tool_input": whole.get("input"), "tool_use_id": whole.get("id")}
     else:
-        found = {"tool_name": as_text.get("toolName"), "tool_input": _parsed(as_text.get("parameters"))}
+        found = {"tool_name": as_text.get("toolName"), "tool_input": _with_values(as_text.get("parameters"))}
     return fields | _given_call(found) | _result(whole, as_text)
 
 
@@ -140,20 +139,11 @@ def _given_call(found: dict[str, Any]) -> dict[str, Any]:
 _STRUCTURED = ("arguments", "commands", "files", "file_paths", "paths", "requests", "queries")
 
 
-def _parsed(parameters: object) -> object:
+def _with_values(parameters: object) -> object:
     """With the values that are JSON inside of text; a file's content that looks like it stays text."""
     if not isinstance(parameters, dict):
         return parameters
-    return {key: _value(value) if key in _STRUCTURED else value for key, value in parameters.items()}
-
-
-def _value(value: object) -> object:
-    if not isinstance(value, str) or not value.startswith(("[", "{")):
-        return value
-    try:
-        return wire.decode(value)
-    except InputError:
-        return value
+    return {key: parsed(value) if key in _STRUCTURED else value for key, value in parameters.items()}
 
 
 def _result(whole: dict[str, Any], as_text: dict[str, Any]) -> dict[str, Any]:
@@ -180,9 +170,7 @@ def _call(fields: dict[str, Any]) -> dict[str, Any]:
     parts = _parts(own, tool_input)
     if parts:
         return read_parts(TOOLS, fields, parts)
-    known = TOOLS.entry(own, tool_input)
-    server = known is None and "__" in own and not own.startswith("mcp__")
-    return tools.read_call(TOOLS, fields, f"mcp__{own}" if server else "")
+    return tools.read_call(TOOLS, fields, qualified_mcp_name(TOOLS, own, tool_input))
 
 
 def _mcp_tool(tool_input: dict[str, Any]) -> str:
@@ -190,7 +178,7 @@ def _mcp_tool(tool_input: dict[str, Any]) -> str:
 
 
 def _arguments(tool_input: dict[str, Any]) -> dict[str, Any]:
-    arguments = _value(tool_input.get("arguments"))
+    arguments = parsed(tool_input.get("arguments"))
     return arguments if isinstance(arguments, dict) else given({"arguments": arguments})
 
 

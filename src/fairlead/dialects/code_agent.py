@@ -12,6 +12,7 @@ from fairlead.dialects._common import (
     file_name,
     given,
     json_output,
+    merge_all,
     never_again,
     once_each,
     read_groups,
@@ -47,6 +48,7 @@ EVENTS: Mapping[str, str] = {
 }  # fmt: skip
 
 again = never_again
+merge = merge_all
 log = None
 rewritten = replace_input
 
@@ -158,10 +160,6 @@ def on_failure(event: Event) -> str:
 
 def ends_row(_event: Event, verdict: Verdict) -> bool:
     return verdict.denies
-
-
-def merge(_event: Event, said: Sequence[Verdict]) -> Verdict:
-    return verdicts.merge(said)
 
 
 # --- the agent half ----------------------------------------------------------------------------------

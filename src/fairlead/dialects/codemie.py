@@ -8,10 +8,12 @@ from fairlead import documents, verdicts, wire
 from fairlead.dialects import HookInput, Reading, Reply, Source
 from fairlead.dialects._common import (
     Reader,
+    all_run,
     command_or_prompt,
     cut_answer,
     did_you_mean,
     exit_2,
+    fails_open,
     file_name,
     given,
     json_output,
@@ -49,6 +51,8 @@ EVENTS: Mapping[str, str] = {
     )
 }  # fmt: skip
 
+on_failure = fails_open
+ends_row = all_run
 rewritten = merge_input
 
 _RANK = {"none": 0, "allow": 1, "approve": 2, "deny": 3, "block": 4}
@@ -201,14 +205,6 @@ def read_value(_hook: Hook, event: Event, value: object) -> Verdict:
         # Its word for "nothing against it", and no more: elsewhere an allow would skip the agent's own question.
         return Verdict(said=word, **kept)
     return Verdict.of(word, **kept)
-
-
-def on_failure(_event: Event) -> str:
-    return "allow"
-
-
-def ends_row(_event: Event, _verdict: Verdict) -> bool:
-    return False
 
 
 def merge(event: Event, said: Sequence[Verdict]) -> Verdict:

@@ -7,7 +7,19 @@ import os
 from fairlead import documents, verdicts, wire
 from fairlead.dialects import HookInput, Source, _claude_reply
 from fairlead.dialects._agents import answer, read_named
-from fairlead.dialects._common import Reader, exit_2, file_name, given, never_again, read_groups, replace_input, text_in
+from fairlead.dialects._common import (
+    Reader,
+    all_run,
+    exit_2,
+    fails_open,
+    file_name,
+    given,
+    merge_all,
+    never_again,
+    read_groups,
+    replace_input,
+    text_in,
+)
 from fairlead.events import EVENTS as ALL_EVENTS
 from fairlead.handlers.command import Command
 from fairlead.handlers.missing import Missing
@@ -43,6 +55,9 @@ _NAMES = (
 EVENTS: Mapping[str, str] = {name: name for name in ALL_EVENTS if name in _NAMES}
 
 again = never_again
+ends_row = all_run
+merge = merge_all
+on_failure = fails_open
 log = None
 rewritten = replace_input
 
@@ -242,18 +257,6 @@ def read_value(_hook: Hook, event: Event, value: object) -> Verdict:
     if isinstance(value, dict):
         return _codex_answer.judged(event, value)
     return verdicts.NONE if value is None else verdicts.context(str(value))
-
-
-def on_failure(_event: Event) -> str:
-    return "allow"
-
-
-def ends_row(_event: Event, _verdict: Verdict) -> bool:
-    return False
-
-
-def merge(_event: Event, said: Sequence[Verdict]) -> Verdict:
-    return verdicts.merge(said)
 
 
 # --- the agent half ----------------------------------------------------------------------------------

@@ -11,21 +11,23 @@ import os
 from fairlead import documents, verdicts, wire
 from fairlead.dialects import Reading, Reply, Source, _claude_reply
 from fairlead.dialects._agents import answer, read_named, renamed
+from fairlead.dialects._calls import KeepingMcpNames
 from fairlead.dialects._claude_reply import reason
 from fairlead.dialects._common import (
     Reader,
+    all_run,
     cut_answer,
     file_name,
     given,
     json_output,
+    merge_all,
     never_again,
     replace_input,
     text_in,
     text_of,
 )
 from fairlead.dialects._flat_files import entries_of
-from fairlead.dialects._payloads import failed, with_shell_result
-from fairlead.dialects._translating import KeepingMcpNames, arguments, parsed
+from fairlead.dialects._payloads import arguments, failed, parsed, with_shell_result
 from fairlead.errors import InputError
 from fairlead.events import Event
 from fairlead.handlers.command import Command
@@ -98,6 +100,8 @@ _PASCAL = {name: name for name in _CAMEL.values() if name not in ("StopFailure",
 EVENTS: Mapping[str, str] = {**_CAMEL, **_PASCAL, "ErrorOccurred": "StopFailure"}
 
 again = never_again
+ends_row = all_run
+merge = merge_all
 log = None
 rewritten = replace_input
 
@@ -276,14 +280,6 @@ def _is_camel(hook: Hook) -> bool:
 
 def on_failure(event: Event) -> str:
     return "deny" if event.name == "PreToolUse" else "allow"
-
-
-def ends_row(_event: Event, _verdict: Verdict) -> bool:
-    return False
-
-
-def merge(_event: Event, said: Sequence[Verdict]) -> Verdict:
-    return verdicts.merge(said)
 
 
 # --- the agent half ----------------------------------------------------------------------------------

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from fairlead import tools, wire
 from fairlead.dialects._agents import answer, read_named, renamed
-from fairlead.dialects._calls import in_folder, text
+from fairlead.dialects._calls import in_folder
 from fairlead.dialects._claude_reply import ended_before, reason
 from fairlead.dialects._common import exit_2, given
+from fairlead.dialects._payloads import text
 from fairlead.tools import Vocabulary, tool
 from fairlead.verdicts import join_lines
 

@@ -4,40 +4,32 @@ from __future__ import annotations
 
 import os
 
-from fairlead import documents, verdicts, wire
+from fairlead import documents, wire
 from fairlead.degrade import degrade
 from fairlead.dialects import Reading, Reply, Source
 from fairlead.dialects._agents import answer, read_named
+from fairlead.dialects._calls import KeepingMcpNames, as_patch, patch_of_edits, patch_of_files, refused_as_patch
 from fairlead.dialects._claude_reply import reason
 from fairlead.dialects._common import (
     Reader,
-    cut_answer,
+    all_run,
+    fails_open,
     file_name,
     given,
-    json_output,
+    merge_all,
     never_again,
     replace_input,
     text_in,
-    text_of,
 )
 from fairlead.dialects._flat_files import entries_of
-from fairlead.dialects._payloads import first_text, with_shell_result
-from fairlead.dialects._translating import (
-    KeepingMcpNames,
-    arguments,
-    as_patch,
-    parsed,
-    patch_of_edits,
-    patch_of_files,
-    refused_as_patch,
-)
+from fairlead.dialects._payloads import arguments, parsed, with_folder, with_shell_result
 from fairlead.events import Event, ToolEvent
 from fairlead.handlers.command import Command
 from fairlead.handlers.missing import Missing
-from fairlead.hooks import Hook, HookFailed, Origin
+from fairlead.hooks import Hook, Origin
 from fairlead.matchers import Matcher, everything
 from fairlead.tools import output_text, tool
-from fairlead.verdicts import NONE, Verdict, join_lines, unique_lines
+from fairlead.verdicts import Verdict, join_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,6 +86,9 @@ ASKED_AS = "cursor_event"
 """In an event's `extra`: which of Cursor's events it was. Several of them are one event to us."""
 
 again = never_again
+ends_row = all_run
+merge = merge_all
+on_failure = fails_open
 log = None
 rewritten = replace_input
 
@@ -102,8 +97,9 @@ rewritten = replace_input
 
 _KEYS = ("command", "type", "prompt", "model", "timeout", "loop_limit", "failClosed", "matcher")
 _TIMEOUT = 60.0
-_LOOPS = 5
-_ENDS = {"Stop": "completed", "StopFailure": "error", "Interrupt": "aborted"}
+LOOPS = 5
+"""How often one hook may keep a turn going, where it does not say so itself."""
+ENDS = {"Stop": "completed", "StopFailure": "error", "Interrupt": "aborted"}
 """How a turn ended: one event to Cursor."""
 _ON_TOOL_NAME = frozenset(
     {"preToolUse", "postToolUse", "postToolUseFailure", "beforeMCPExecution", "afterMCPExecution", "subagentStart",
@@ -111,10 +107,11 @@ _ON_TOOL_NAME = frozenset(
 )  # fmt: skip
 _ON_COMMAND = frozenset({"beforeShellExecution", "afterShellExecution"})
 _TOOL_NAMES = frozenset(known.own for known in TOOLS.tools)
-_PERMITS = frozenset(
+PERMITS = frozenset(
     {"preToolUse", "beforeShellExecution", "beforeMCPExecution", "beforeReadFile", "beforeTabFileRead",
      "subagentStart"}
 )  # fmt: skip
+"""Events whose answer is a permission."""
 
 
 def sources(places: Places) -> list[Source]:
@@ -153,7 +150,7 @@ def _read_entry(
     reader.hooks.append(
         Hook(
             name=file_name(handler),
-            events=tuple(_ENDS) if name == "stop" else (EVENTS[name],),
+            events=tuple(ENDS) if name == "stop" else (EVENTS[name],),
             handler=handler,
             origin=Origin(dialect=NAME, layer=reader.source.layer, file=reader.source.path, path=path),
             matcher=matcher,
@@ -188,10 +185,10 @@ def _fails_closed(reader: Reader, entry: dict[str, Any], path: Path) -> bool:
 
 
 def _loop_limit(reader: Reader, entry: dict[str, Any], path: Path) -> float:
-    value = entry.get("loop_limit", _LOOPS)
+    value = entry.get("loop_limit", LOOPS)
     if value is None:
         return float("inf")
-    return value if reader.expect(value, int, (*path, "loop_limit"), "loop_limit must be a number or null") else _LOOPS
+    return value if reader.expect(value, int, (*path, "loop_limit"), "loop_limit must be a number or null") else LOOPS
 
 
 class OnCommand(Matcher):
@@ -249,7 +246,7 @@ _KINDS = {
 def _is_about(name: str, event: Event) -> bool:
     own = getattr(event, "tool_name", "")
     if name in ("beforeMCPExecution", "afterMCPExecution"):
-        return _is_mcp(event)
+        return is_mcp(event)
     return name not in _KINDS or own in _KINDS[name]
 
 
@@ -271,7 +268,11 @@ def batches(_event: Event, hooks: Sequence[Hook]) -> list[list[Hook]]:
 def hook_input(hook: Hook, event: Event, setting: Setting) -> HookInput:
     from fairlead.dialects._cursor_input import hook_input as written
 
-    return written(str(hook.options.get("event") or _usual_name(event)), event, setting)
+    return written(_own_name(hook, event), event, setting)
+
+
+def _own_name(hook: Hook, event: Event) -> str:
+    return str(hook.options.get("event") or _usual_name(event))
 
 
 def _usual_name(event: Event) -> str:
@@ -279,113 +280,23 @@ def _usual_name(event: Event) -> str:
 
 
 def read_verdict(hook: Hook, event: Event, result: Result) -> Verdict:
-    name = hook.options.get("event") or _usual_name(event)
-    decides = name in _PERMITS or name == "beforeSubmitPrompt"
-    if decides and (cut := cut_answer(result)) is not None:
-        return cut
-    output = json_output(result)
-    said = NONE if output is None else read_value(hook, event, output)
-    if result.exit_code == 2 and decides:
-        return verdicts.deny((said.reason if said.denies else "") or text_of(result.stderr) or "Blocked by hook")
-    if said.denies:
-        return said
-    if result.exit_code:
-        raise HookFailed(f"exit {result.exit_code}: {text_of(result.stderr)}".rstrip(": "))
-    if output is None and text_of(result.stdout):
-        return _not_json(decides, text_of(result.stdout))
-    return said
+    from fairlead.dialects import _cursor_output
 
-
-def _not_json(decides: bool, text: str) -> Verdict:
-    """Cursor blocks on what it cannot read. Half an object may have been a refusal; a line of text was none."""
-    if decides and text.startswith("{"):
-        return verdicts.deny("a hook's answer begins like JSON and cannot be read, and may have been a refusal")
-    raise HookFailed("its output is not JSON")
+    return _cursor_output.read_result(hook, _own_name(hook, event), event, result)
 
 
 def read_value(hook: Hook, event: Event, value: object) -> Verdict:
-    if not isinstance(value, dict):
-        return NONE if value is None else verdicts.context(str(value))
-    name = hook.options.get("event") or _usual_name(event)
-    context = text_in(value, "additional_context")
-    if name in _PERMITS:
-        return _permission(name, value)
-    if name == "beforeSubmitPrompt":
-        user, model = _messages(value)
-        refused = value.get("continue") is False or _is_refusal(value)
-        fields = given({"context": context, "user_message": "" if refused else user})
-        return Verdict.of("block", reason=model or user or "Blocked by hook") if refused else Verdict(**fields)
-    if name in ("stop", "subagentStop"):
-        return _followup(hook, event, value)
-    if name == "postToolUse":
-        output = value.get("updated_mcp_tool_output")
-        return Verdict(context=context, updated_output=output if _is_mcp(event) else None)
-    if name == "preCompact":
-        return Verdict(user_message=text_in(value, "user_message"))
-    return Verdict(context=context) if name == "sessionStart" and context else NONE
+    from fairlead.dialects import _cursor_output
+
+    return _cursor_output.read_value(hook, _own_name(hook, event), event, value)
 
 
-def _permission(name: str, value: dict[str, Any]) -> Verdict:
-    """`allow` skips no question of Cursor's own, so it is none here either."""
-    word = value.get("permission")
-    user, model = _messages(value)
-    if _is_refusal(value):
-        return verdicts.deny(unique_lines((model, user)) or "Blocked by hook")
-    if word is not None and (not isinstance(word, str) or word.lower() not in ("allow", "ask")):
-        return verdicts.deny(unique_lines((model, user)) or f"a hook answered with an unknown permission: {word!r}")
-    update = value.get("updated_input")
-    return Verdict(
-        decision="ask" if word is not None and word.lower() == "ask" else "none",
-        reason=unique_lines((model, user)) if word is not None and word.lower() == "ask" else "",
-        user_message=user,
-        updated_input=update if name == "preToolUse" and isinstance(update, dict) else None,
-    )
-
-
-def _messages(value: Mapping[str, Any]) -> tuple[str, str]:
-    """For the person and for the model; the first versions wrote them in camelCase."""
-    user = text_in(value, "user_message") or text_in(value, "userMessage")
-    return user, text_in(value, "agent_message") or text_in(value, "agentMessage")
-
-
-_REFUSALS = ("deny", "denied", "block", "blocked", "reject")
-
-
-def _is_refusal(value: Mapping[str, Any]) -> bool:
-    """Also in Claude Code's words, which Cursor's users know from its other hooks."""
-    specific = value.get("hookSpecificOutput")
-    words = [value.get("permission"), value.get("decision"), value.get("permissionDecision")]
-    words.append(specific.get("permissionDecision") if isinstance(specific, dict) else None)
-    return any(isinstance(word, str) and word.lower() in _REFUSALS for word in words)
-
-
-def _followup(hook: Hook, event: Event, value: Mapping[str, Any]) -> Verdict:
-    text = text_in(value, "followup_message")
-    loops = event.extra.get("loop_count")
-    spent = isinstance(loops, int) and loops >= hook.options.get("loop_limit", _LOOPS)
-    if not text.strip() or spent or event.name not in ("Stop", "SubagentStop") or not _is_completed(event):
-        return NONE
-    return verdicts.block(text)
-
-
-def _is_completed(event: Event) -> bool:
+def is_completed(event: Event) -> bool:
     return bool(event.extra.get("status", "completed") == "completed")
 
 
-def _is_mcp(event: Event) -> bool:
+def is_mcp(event: Event) -> bool:
     return str(getattr(event, "tool_name", "")).startswith(("MCP:", "mcp__"))
-
-
-def on_failure(_event: Event) -> str:
-    return "allow"
-
-
-def ends_row(_event: Event, _verdict: Verdict) -> bool:
-    return False
-
-
-def merge(_event: Event, said: Sequence[Verdict]) -> Verdict:
-    return verdicts.merge(said)
 
 
 # --- the agent half ----------------------------------------------------------------------------------
@@ -422,8 +333,7 @@ def read_event(raw: bytes, event_name: str, _environ: Mapping[str, str]) -> Even
     payload = wire.decode_object(raw)
     name = event_name or text_in(payload, "hook_event_name")
     fields = {**_READERS.get(name, _plain)(payload), ASKED_AS: name}
-    if not fields.get("cwd"):
-        fields["cwd"] = first_text(payload.get("workspace_roots"))
+    fields = with_folder(fields, payload.get("workspace_roots"))
     if "loop_count" in fields:
         fields["stop_hook_active"] = bool(fields["loop_count"])
     ours = fields.pop("our_name", "")
@@ -502,12 +412,12 @@ def write_reply(event: Event, decision: Decision) -> Reply:
 
 def write_result(event: Event, decision: Decision) -> dict[str, Any]:
     name = event.extra.get(ASKED_AS) or _usual_name(event)
-    if name in _PERMITS:
+    if name in PERMITS:
         return _permit(name, event, decision)
     if event.name == "UserPromptSubmit":
         return _prompt(decision)
     if event.name in ("Stop", "SubagentStop"):
-        return {"followup_message": reason(decision)} if decision.denies and _is_completed(event) else {}
+        return {"followup_message": reason(decision)} if decision.denies and is_completed(event) else {}
     if name == "postToolUse":
         return _after(event, decision)
     if event.name == "PreCompact":
@@ -539,7 +449,7 @@ def _prompt(decision: Decision) -> dict[str, Any]:
 def _after(event: Event, decision: Decision) -> dict[str, Any]:
     parts = [decision.for_model, reason(decision) if decision.denies else ""]
     output = decision.updated_output
-    if output is not None and not _is_mcp(event):
+    if output is not None and not is_mcp(event):
         parts.append(f"A hook has replaced this output; go by this instead: {output_text(output)}")
         output = None
     found = given({"additional_context": join_lines(parts)})

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fairlead import tools, wire
 from fairlead.dialects import Reply
 from fairlead.dialects._agents import read_named
-from fairlead.dialects._calls import in_folder, shell_output, text
+from fairlead.dialects._calls import in_folder
 from fairlead.dialects._claude_reply import reason
-from fairlead.dialects._common import exit_2, given
+from fairlead.dialects._common import exit_2, given, text_in
 from fairlead.tools import Vocabulary, tool
 
 TYPE_CHECKING = False
@@ -71,9 +71,10 @@ def _after(fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     if not isinstance(response, dict):
         return "PostToolUse", fields
     if response.get("success") is False:
-        return "PostToolUseFailure", {**fields, "error": text(response.get("error")) or text(response.get("output"))}
+        return "PostToolUseFailure", {**fields, "error": text_in(response, "error") or text_in(response, "output")}
     if fields.get("tool_name") == "Bash":
-        fields = {**fields, "tool_response": shell_output(response.get("output"), response.get("error"))}
+        output = tools.shell_output(text_in(response, "output"), text_in(response, "error"))
+        fields = {**fields, "tool_response": output}
     return "PostToolUse", fields
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from fairlead import wire
 from fairlead.dialects import _claude_reply
-from fairlead.dialects._agents import answer, read_named
+from fairlead.dialects._agents import answer, read_named, refused
 from fairlead.dialects._common import exit_2
-from fairlead.dialects._exit_2 import refused
 from fairlead.tools import Vocabulary, tool
 
 TYPE_CHECKING = False

@@ -8,8 +8,10 @@ from fairlead.dialects._agents import answer, read_named
 from fairlead.dialects._claude_reply import reason
 from fairlead.dialects._common import (
     Reader,
+    all_run,
     cut_answer,
     exit_2,
+    fails_open,
     given,
     never_again,
     replace_input,
@@ -71,6 +73,8 @@ EVENTS: Mapping[str, str] = {
 _OWN = {canonical: own for own, canonical in EVENTS.items()} | {"PostToolUseFailure": "AfterTool"}
 
 again = never_again
+ends_row = all_run
+on_failure = fails_open
 log = None
 rewritten = replace_input
 
@@ -322,14 +326,6 @@ def _decision(event: Event, value: Mapping[str, Any], specific: Mapping[str, Any
     if event.name in _REFUSABLE and said & {"deny", "block"}:
         return "deny", why or text_in(value, "stopReason")
     return ("ask", why) if event.name == "PreToolUse" and "ask" in said else ("none", "")
-
-
-def on_failure(_event: Event) -> str:
-    return "allow"
-
-
-def ends_row(_event: Event, _verdict: Verdict) -> bool:
-    return False
 
 
 def merge(_event: Event, said: Sequence[Verdict]) -> Verdict:

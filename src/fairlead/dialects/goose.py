@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fairlead import tools, wire
 from fairlead.dialects import Reply
-from fairlead.dialects._agents import read_named, renamed
-from fairlead.dialects._calls import text
+from fairlead.dialects._agents import read_named, refused, renamed
+from fairlead.dialects._calls import qualified_mcp_name
 from fairlead.dialects._claude_reply import reason
 from fairlead.dialects._common import exit_2
-from fairlead.dialects._exit_2 import refused
+from fairlead.dialects._payloads import text
 from fairlead.tools import Vocabulary, tool
 
 TYPE_CHECKING = False
@@ -83,16 +83,11 @@ INPUT_VARIABLE = ""
 def read_event(raw: bytes, event_name: str, _environ: Mapping[str, str]) -> Event:
     fields = renamed(wire.decode_object(raw), _KEYS)
     if "tool_name" in fields:
-        fields = tools.read_call(TOOLS, fields, _mcp_name(fields))
+        name = qualified_mcp_name(TOOLS, text(fields["tool_name"]), fields.get("tool_input"))
+        fields = tools.read_call(TOOLS, fields, name)
     if (event_name or fields.get("hook_event_name")) == "PostToolUseFailure":
         fields.setdefault("error", tools.output_text(fields.get("tool_response")))
     return read_named(fields, event_name, events=EVENTS)
-
-
-def _mcp_name(fields: dict[str, Any]) -> str:
-    own, tool_input = text(fields["tool_name"]), fields.get("tool_input")
-    known = TOOLS.entry(own, tool_input if isinstance(tool_input, dict) else {})
-    return f"mcp__{own}" if known is None and "__" in own and not own.startswith("mcp__") else ""
 
 
 def write_reply(_event: Event, decision: Decision) -> Reply:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fairlead import wire
 from fairlead.dialects import _claude_reply
 from fairlead.dialects._agents import answer, read_named
-from fairlead.dialects._common import exit_2, given
+from fairlead.dialects._calls import qualified_mcp_name
+from fairlead.dialects._common import exit_2, given, text_in
 from fairlead.dialects._payloads import with_shell_result
 from fairlead.tools import Vocabulary, tool
 from fairlead.verdicts import join_lines
@@ -68,8 +69,7 @@ def read_event(raw: bytes, event_name: str, _environ: Mapping[str, str]) -> Even
     payload = wire.decode_object(raw)
     name = event_name or _event_name(payload)
     payload["cwd"] = payload.get("cwd") or payload.get("workspaceRoot") or ""
-    tool_name = payload.get("toolName")
-    ours = _mcp_name(tool_name) if isinstance(tool_name, str) else ""
+    ours = qualified_mcp_name(TOOLS, text_in(payload, "toolName"), payload.get("toolInput"))
     event = read_named(payload, name, events=EVENTS, vocabulary=TOOLS, keys=_KEYS, tool=ours)
     return with_shell_result(event, "output_for_prompt")
 
@@ -81,11 +81,6 @@ def _event_name(payload: dict[str, Any]) -> str:
     if not isinstance(name, str):
         return ""
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
-
-
-def _mcp_name(own: str) -> str:
-    is_qualified = "__" in own.strip("_") and not own.startswith("mcp__")
-    return f"mcp__{own}" if is_qualified and TOOLS.entry(own, {}) is None else ""
 
 
 def write_reply(event: Event, decision: Decision) -> Reply:

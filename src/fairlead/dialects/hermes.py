@@ -7,7 +7,7 @@ from fairlead import wire
 from fairlead.dialects._agents import answer, read_named
 from fairlead.dialects._claude_reply import reason
 from fairlead.dialects._common import exit_2, given
-from fairlead.dialects._payloads import failed, with_shell_result
+from fairlead.dialects._payloads import failed, parsed, with_shell_result
 from fairlead.errors import InputError
 from fairlead.events import event_class
 from fairlead.tools import Vocabulary, output_text, tool
@@ -42,7 +42,7 @@ EVENTS: Mapping[str, str] = {
 }  # fmt: skip
 CAN: Mapping[str, frozenset[str]] = {
     # Not `ask`: its word for that, "approve", is unknown to the shell hooks of many versions, and the tool runs.
-    "PreToolUse": frozenset({"deny", "rewrite"}),
+    "PreToolUse": frozenset({"deny", "rewrite_over"}),
     "UserPromptSubmit": frozenset({"context"}),
     "Stop": frozenset({"deny"}),
     "*": frozenset(),
@@ -92,16 +92,8 @@ def _promoted(extra: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _meant(key: str, value: object) -> object:
     if key == "tool_response" and isinstance(value, str):
-        return _unpacked(value)
+        return parsed(value)  # it is JSON in a string
     return output_text(value) if key in ("prompt", "description", "last_assistant_message") else value
-
-
-def _unpacked(text: str) -> object:
-    """Results come as JSON in a string."""
-    try:
-        return wire.decode(text)
-    except InputError:
-        return text
 
 
 def write_reply(event: Event, decision: Decision) -> Reply:
@@ -112,17 +104,8 @@ def write_result(event: Event, decision: Decision) -> dict[str, Any]:
     if decision.denies:
         return {"action": "continue" if event.name == "Stop" else "block", "message": reason(decision)}
     if decision.updated_input is not None:
-        return _modified(event, decision.updated_input)
+        return {"action": "modify", "args": decision.updated_input}
     return given({"context": decision.for_model})
-
-
-def _modified(event: Event, update: dict[str, Any]) -> dict[str, Any]:
-    """A key that a hook took away would come back: Hermes lays the new arguments over the old ones."""
-    if set(getattr(event, "tool_input", {})) <= set(update):
-        return {"action": "modify", "args": update}
-    wanted = wire.encode_text(update)
-    message = f"a hook wants another input, and {NAME} cannot take arguments away; call the tool again with: {wanted}"
-    return {"action": "block", "message": message}
 
 
 write_failure = exit_2

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fairlead import tools, wire
 from fairlead.dialects import Reply
-from fairlead.dialects._agents import read_named, renamed
-from fairlead.dialects._calls import in_folder, text
+from fairlead.dialects._agents import read_named, refused, renamed
+from fairlead.dialects._calls import in_folder
 from fairlead.dialects._claude_reply import reason
 from fairlead.dialects._common import exit_2
-from fairlead.dialects._exit_2 import refused
+from fairlead.dialects._payloads import text
 from fairlead.tools import Vocabulary, tool
 from fairlead.verdicts import join_lines
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fairlead import tools, wire
 from fairlead.dialects import Reply
-from fairlead.dialects._agents import answer, read_named, renamed
-from fairlead.dialects._calls import in_folder, listed, quoted, read_as, read_parts, removal, shell_output, text
+from fairlead.dialects._agents import answer, read_named, refused, renamed
+from fairlead.dialects._calls import in_folder, quoted, read_as, read_parts, removal
 from fairlead.dialects._claude_reply import reason
-from fairlead.dialects._common import exit_2
-from fairlead.dialects._exit_2 import refused
+from fairlead.dialects._common import exit_2, text_in
+from fairlead.dialects._payloads import listed, text
 from fairlead.tools import PATCH, Tool, Vocabulary, tool
 
 TYPE_CHECKING = False
@@ -113,19 +113,20 @@ def _call(fields: dict[str, Any]) -> dict[str, Any]:
     if own == "use_aws":
         return read_as(TOOLS, fields, "Bash", {"command": _aws(tool_input)})
     if own in ("deleteFile", "delete_file"):
-        return read_as(TOOLS, fields, PATCH, removal([tool_input.get("path") or tool_input.get("targetFile")]))
+        named = [path for path in (tool_input.get("path"), tool_input.get("targetFile")) if path]
+        return read_as(TOOLS, fields, PATCH, removal(named))
     paths = _paths(tool_input) if own in ("fs_read", "read", "readMultipleFiles") else []
-    if paths:
+    if paths and paths != [tool_input.get("path")]:
         return read_parts(TOOLS, fields, [{"path": path} for path in paths])
     return tools.read_call(TOOLS, fields, _mcp_name(own))
 
 
 def _paths(tool_input: dict[str, Any]) -> list[str]:
     """What a reading with several operations reads."""
-    found = [operation.get("path") for operation in listed(tool_input.get("operations")) if isinstance(operation, dict)]
+    found: list[Any] = []
     for operation in (tool_input, *listed(tool_input.get("operations"))):
         if isinstance(operation, dict):
-            found += [*listed(operation.get("image_paths")), *listed(operation.get("paths"))]
+            found += [operation.get("path"), *listed(operation.get("image_paths")), *listed(operation.get("paths"))]
     return [path for path in found if isinstance(path, str) and path]
 
 
@@ -153,7 +154,8 @@ def _after(fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         return "PostToolUseFailure", {**fields, "error": tools.output_text(response.get("result") or response)}
     results = listed(response.get("result"))
     if fields.get("tool_name") == "Bash" and results and isinstance(results[0], dict) and "stdout" in results[0]:
-        fields = {**fields, "tool_response": shell_output(results[0]["stdout"], results[0].get("stderr"))}
+        output = tools.shell_output(text_in(results[0], "stdout"), text_in(results[0], "stderr"))
+        fields = {**fields, "tool_response": output}
     return "PostToolUse", fields
 
 

@@ -45,13 +45,15 @@ rewritten = replace_input
 
 _REASON_LIMIT = 2000
 _TIMEOUT = 60.0
+_APPROVAL_TIMEOUT = 600.0
 _LONGEST = 7 * 24 * 3600.0
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _HANDLERS = ("run", "python", "prompt", "agent", "http", "mcp_tool", "guard", "approval")
 _FOR_COMMANDS = ("args", "env", "cwd")
+_FOR_APPROVALS = ("people", "tools")
 _KEYS = frozenset(
-    (*_HANDLERS, *_FOR_COMMANDS, "on", "tool", "matcher", "name", "priority", "timeout", "on_error", "enabled", "if",
-     "parallel", "reads")
+    (*_HANDLERS, *_FOR_COMMANDS, *_FOR_APPROVALS, "on", "tool", "matcher", "name", "priority", "timeout", "on_error",
+     "enabled", "if", "parallel", "reads")
 )  # fmt: skip
 _TOP = frozenset({"hook", "files", "guard", "auto_allow", "rule", "$schema"})
 _GUARD_KEYS = frozenset({"guard", "auto_allow", "rule"})
@@ -118,7 +120,9 @@ def _read_hook(
     handler = _handler(reader, entry, path, places, data)
     if not events or handler is None:
         return
-    key = "matcher" if "matcher" in entry else "tool"
+    key = next((name for name in ("matcher", "tools") if name in entry), "tool")
+    asks = handler.kind == "approval"
+    timeout = _APPROVAL_TIMEOUT if asks else _TIMEOUT
     reader.hooks.append(
         Hook(
             name=_text(reader, entry, "name", path) or f"{os.path.basename(reader.source.path)}#{index + 1}",
@@ -127,10 +131,10 @@ def _read_hook(
             origin=Origin(dialect=NAME, layer=reader.source.layer, file=reader.source.path, path=path),
             matcher=_matcher(reader, entry, key, path),
             matcher_path=(*path, key),
-            for_tools=key == "tool",
-            timeout=_timeout(reader, entry.get("timeout", _TIMEOUT), (*path, "timeout")),
+            for_tools=key != "matcher",
+            timeout=_timeout(reader, entry.get("timeout", timeout), (*path, "timeout"), timeout),
             priority=_priority(reader, entry.get("priority", 0), (*path, "priority")),
-            on_error=_on_error(reader, entry.get("on_error"), (*path, "on_error")),
+            on_error=_on_error(reader, entry.get("on_error"), (*path, "on_error")) or ("deny" if asks else ""),
             enabled=_flag(reader, entry, "enabled", path, default=True),
             condition=_condition(reader, entry.get("if"), (*path, "if"), places),
             options={
@@ -148,11 +152,15 @@ def _check_keys(reader: Reader, table: dict[str, Any], known: frozenset[str], pa
 
 
 def _matcher(reader: Reader, entry: dict[str, Any], key: str, path: Path) -> Matcher:
-    if "tool" in entry and "matcher" in entry:
-        reader.problem(
-            (*path, "tool"), "this hook has tool and matcher", "one of them; until then it matches everything"
-        )
+    several = [name for name in ("tool", "tools", "matcher") if name in entry]
+    if len(several) > 1:
+        said = f"this hook has {' and '.join(several)}"
+        reader.problem((*path, several[0]), said, "one of them; until then it matches everything")
         return everything()
+    if key == "tools":
+        from fairlead.dialects._native_approval import tools_text
+
+        return whole_name(tools_text(reader, entry[key], (*path, key)))
     return whole_name(reader.matcher_text(entry.get(key), (*path, key)))
 
 
@@ -203,13 +211,18 @@ def _handler(reader: Reader, entry: dict[str, Any], path: Path, places: Places, 
         said = f"has {' and '.join(kinds)}" if kinds else "says nothing to do"
         reader.problem(path, f"this hook {said}", f"exactly one of: {', '.join(_HANDLERS)}")
         return None
-    for key in _FOR_COMMANDS:
-        if key in entry and kinds != ["run"]:
-            reader.problem((*path, key), f"{key} belongs to run, not to {kinds[0]}")
+    for owner, keys in (("run", _FOR_COMMANDS), ("approval", _FOR_APPROVALS)):
+        for key in keys:
+            if key in entry and kinds != [owner]:
+                reader.problem((*path, key), f"{key} belongs to {owner}, not to {kinds[0]}")
     if kinds == ["guard"]:
         from fairlead.dialects._native_guard import guarded
 
         return guarded(reader, entry, (*path, "guard"), data)
+    if kinds == ["approval"]:
+        from fairlead.dialects._native_approval import approval
+
+        return approval(reader, entry, path)
     build: Callable[[Reader, dict[str, Any], Path, Places], Handler | None]
     build = {"run": _command, "python": _python}.get(kinds[0], _missing)
     return build(reader, entry, path, places)
@@ -291,12 +304,12 @@ def _reads(reader: Reader, value: Any, path: Path) -> str:
     return ""
 
 
-def _timeout(reader: Reader, value: object, path: Path) -> float:
+def _timeout(reader: Reader, value: object, path: Path, default: float) -> float:
     seconds = _seconds(value)
     if seconds is None:
-        hint = f'write "500ms", "5s", "2m" or "1h"; {_TIMEOUT:g} s are used'
+        hint = f'write "500ms", "5s", "2m" or "1h"; {default:g} s are used'
         reader.problem(path, f"{value!r} is not a time", hint)
-        return _TIMEOUT
+        return default
     if seconds > _LONGEST:
         reader.warn(path, f"{value!r} is longer than a week", "a week is used")
     return min(seconds, _LONGEST)

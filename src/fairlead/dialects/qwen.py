@@ -8,7 +8,18 @@ from __future__ import annotations
 from fairlead import verdicts, wire
 from fairlead.dialects import HookInput, _claude_reply, _gemini_settings
 from fairlead.dialects._agents import answer, read_named
-from fairlead.dialects._common import Reader, cut_answer, given, never_again, replace_input, text_in, text_of
+from fairlead.dialects._common import (
+    Reader,
+    all_run,
+    cut_answer,
+    fails_open,
+    given,
+    merge_all,
+    never_again,
+    replace_input,
+    text_in,
+    text_of,
+)
 from fairlead.events import EVENTS as ALL_EVENTS
 from fairlead.events import event_class
 from fairlead.handlers.command import Command
@@ -67,6 +78,9 @@ _NAMES = (
 EVENTS: Mapping[str, str] = {name: name for name in (*ALL_EVENTS, *_OWN_EVENTS) if name in (*_NAMES, *_OWN_EVENTS)}
 
 again = never_again
+ends_row = all_run
+merge = merge_all
+on_failure = fails_open
 log = None
 rewritten = replace_input
 
@@ -328,18 +342,6 @@ def _going_on(event: Event, verdict: Verdict) -> Verdict:
 
 def _is_refusable(event: Event) -> bool:
     return "deny" in CAN.get(event.name, CAN["*"])
-
-
-def on_failure(_event: Event) -> str:
-    return "allow"
-
-
-def ends_row(_event: Event, _verdict: Verdict) -> bool:
-    return False
-
-
-def merge(_event: Event, said: Sequence[Verdict]) -> Verdict:
-    return verdicts.merge(said)
 
 
 # --- the agent half ----------------------------------------------------------------------------------

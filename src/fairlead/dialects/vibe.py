@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from fairlead import wire
-from fairlead.dialects._agents import answer, read_named, renamed
+from fairlead.dialects._agents import answer, denied, read_named, renamed
+from fairlead.dialects._calls import named_once
 from fairlead.dialects._claude_reply import reason
 from fairlead.dialects._common import given
-from fairlead.dialects._payloads import failed, named_once, with_shell_result
+from fairlead.dialects._payloads import failed, with_shell_result
 from fairlead.tools import Vocabulary, tool
 
 TYPE_CHECKING = False
@@ -78,5 +79,4 @@ def write_result(_event: Event, decision: Decision) -> dict[str, Any]:
     return {**said, "hook_specific_output": inside} if inside else said
 
 
-def write_failure(_event_name: str, message: str) -> Reply:
-    return answer({"decision": "deny", "reason": f"Fairlead: {message}"})
+write_failure = denied

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fairlead import patches, wire
 from fairlead.dialects import _claude_reply
 from fairlead.dialects._agents import answer, read_named, renamed
+from fairlead.dialects._calls import as_patch, patch_of_files, refused_as_patch
 from fairlead.dialects._common import exit_2
-from fairlead.dialects._payloads import with_shell_result
-from fairlead.dialects._translating import as_patch, parsed, patch_of_files, refused_as_patch
+from fairlead.dialects._payloads import parsed, with_shell_result
 from fairlead.events import ToolEvent
 from fairlead.tools import Vocabulary, tool
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from fairlead import wire
 from fairlead.dialects import Reply
 from fairlead.dialects._agents import read_named, refusal, renamed
+from fairlead.dialects._calls import as_patch, patch_of_edits
 from fairlead.dialects._claude_reply import reason
 from fairlead.dialects._common import exit_2
-from fairlead.dialects._translating import arguments, as_patch, parsed, patch_of_edits
+from fairlead.dialects._payloads import arguments, parsed
 from fairlead.errors import InputError
 from fairlead.tools import Vocabulary, tool
 

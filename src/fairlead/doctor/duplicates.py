@@ -32,23 +32,17 @@ def _twice(entries: list[Entry], agent: str) -> Iterator[Finding]:
         before = first.setdefault(_identity(entry), entry)
         if before is not entry and not _runs_once(agent, before, entry):
             where = f"{before.file.path}:{before.file.place(before.path)[0]}"
-            who = "Fairlead" if _is_ours(entry) else "the same command"
+            who = "Fairlead" if entry.is_ours else "the same command"
             what = f"{who} stands in {where} for {entry.event} too: {facts.title(agent)} runs it twice"
-            fix = "`fairlead uninstall` takes one of them out" if _is_ours(entry) else "remove one of them"
+            fix = "`fairlead uninstall` takes one of them out" if entry.is_ours else "remove one of them"
             yield entry.found("duplicates", "warning", what, fix)
 
 
 def _identity(entry: Entry) -> tuple[object, ...]:
     event = facts.canonical(entry.agent, entry.event)
-    if _is_ours(entry):  # whatever its options are, it is asked about the same
+    if entry.is_ours:  # whatever its options are, it is asked about the same
         return event, "fairlead", entry.event
     return event, entry.command, tuple(entry.args or ()), entry.matcher or ""
-
-
-def _is_ours(entry: Entry) -> bool:
-    from fairlead.installing.entries import is_ours
-
-    return is_ours(entry.handler)
 
 
 def _runs_once(agent: str, one: Entry, other: Entry) -> bool:
@@ -63,9 +57,9 @@ _KEPT_APART = ("plugin", "skill", "subagent")
 
 def _in_claude_too(scene: Scene, agent: str) -> Iterator[Finding]:
     """Only where the agent has Fairlead of its own: else it is Claude Code's business alone."""
-    own = [entry for entry in scene.of(agent) if _is_ours(entry)]
+    own = [entry for entry in scene.of(agent) if entry.is_ours]
     layers = _READS_CLAUDE[agent]
-    others = [entry for entry in _claude(scene) if _is_ours(entry) and entry.file.layer in layers]
+    others = [entry for entry in _claude(scene) if entry.is_ours and entry.file.layer in layers]
     if own and others:
         title, where = facts.title(agent), others[0].file.path
         what = f"{title} also runs the hooks in {where}, and Fairlead stands there as well: it is asked twice"

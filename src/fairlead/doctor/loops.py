@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairlead import dialects
 from fairlead.doctor import facts
 
 TYPE_CHECKING = False
@@ -10,8 +11,6 @@ if TYPE_CHECKING:
 
     from fairlead.doctor.finding import Finding
     from fairlead.doctor.scene import Entry, Scene
-
-_WITHOUT_CAP = ("codex", "gemini", "droid")
 
 
 def check(scene: Scene) -> Iterator[Finding]:
@@ -27,18 +26,19 @@ def check(scene: Scene) -> Iterator[Finding]:
 
 
 def _worktree(entry: Entry) -> Finding:
-    from fairlead.installing.entries import is_ours
-
     what = (
         "a WorktreeCreate hook takes the place of `git worktree add`: unless it makes the worktree and prints its path"
     )
-    level = "error" if is_ours(entry.handler) else "warning"
+    level = "error" if entry.is_ours else "warning"
     fix = "remove it" if level == "error" else "remove it, or see that its last line is the path"
     return entry.found("loops", level, f"{what}, no worktree can be made", fix)
 
 
 def _may_loop(entry: Entry) -> bool:
-    from fairlead.installing.entries import is_ours
-
     is_stop = facts.canonical(entry.agent, entry.event) == "Stop"
-    return is_stop and entry.agent in _WITHOUT_CAP and entry.kind == "command" and not is_ours(entry.handler)
+    return is_stop and entry.kind == "command" and not entry.is_ours and _is_endless(entry.agent)
+
+
+def _is_endless(agent: str) -> bool:
+    half = dialects.agent_half(agent)
+    return "deny" in half.CAN.get("Stop", half.CAN["*"]) and not half.CAPS_STOPS

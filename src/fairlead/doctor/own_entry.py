@@ -178,6 +178,8 @@ def _has_own_file(agent: str, scene: Scene) -> bool:
 
 
 def _names_us(path: str, agent: str) -> bool:
+    if not os.path.isfile(path):  # opening a pipe would wait for ever
+        return False
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read(1_000_000)

@@ -109,6 +109,14 @@ class Entry(Record):
         value = self.handler.get("args")
         return [str(word) for word in value] if isinstance(value, list) else None
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether Fairlead is called here, by itself or by the program that it has put beside the settings."""
+        from fairlead.installing import entries, ownfiles
+
+        shim = os.path.basename(ownfiles.shim_path(self.file.path))
+        return entries.is_ours(self.handler) or os.path.basename(self.command.strip("'\"")) == shim
+
     def found(self, check: str, level: str, message: str, fix: str, key: str = "") -> Finding:
         return self.file.found(check, level, (*self.path, key) if key else self.path, message, fix)
 

@@ -19,12 +19,10 @@ _PLAIN = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/snap/bin
 
 
 def check(scene: Scene) -> Iterator[Finding]:
-    from fairlead.installing.entries import is_ours
-
     said = set()
     for entry in scene.entries:
         start = commands.started(entry, scene.places)
-        if start is None or is_ours(entry.handler):
+        if start is None or entry.is_ours:
             continue
         for name in _by_name(start):
             found = commands.find(name, "/", start.path)

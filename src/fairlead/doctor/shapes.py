@@ -10,6 +10,7 @@ import os
 from fairlead.doctor import facts
 from fairlead.doctor.finding import Finding
 from fairlead.doctor.scene import Entry
+from fairlead.installing.entries import WITHOUT_GROUP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 _OURS = ("type", "command", "bash", "exec", "url", "prompt", "linux", "osx", "powershell", "server")
 """Keys by which a handler is known."""
-_WITHOUT_GROUP = {"antigravity": ("Stop", "PreInvocation", "PostInvocation")}
 _NO_EVENTS = ("state", "enabled", "disabled", "notifications", "description", "version")
 """Keys that may stand among the events."""
 
@@ -151,7 +151,7 @@ def _item(reading: _Reading, event: str, event_path: Path, path: Path, item: Any
             reading.wrong(path, what, f"write {_example('flat')} directly into the list")
         _group(reading, event, event_path, path, item)
     else:
-        if shape == "groups" and event not in _WITHOUT_GROUP.get(reading.file.agent, ()):
+        if shape == "groups" and not (reading.file.agent == "antigravity" and event in WITHOUT_GROUP):
             _flat(reading, path, item)
         reading.add(event, event_path, path, item, item.get("matcher"), (*path, "matcher"))
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from fairlead.doctor.finding import Finding
     from fairlead.doctor.scene import Entry, Scene
 
-_NEEDS = {"command": ("command",), "http": ("url",), "prompt": ("prompt",), "agent": ("prompt",)}
-
 
 def check(scene: Scene) -> Iterator[Finding]:
     for entry in scene.entries:

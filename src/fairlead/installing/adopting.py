@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 
+from fairlead import layers
 from fairlead._record import Record
+from fairlead.dialects import Places
 from fairlead.documents import BadDocument
 from fairlead.installing import files, jsonc, jsonsettings, specs, tomlsettings
 from fairlead.installing.edits import apply
@@ -17,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from fairlead.installing.entries import Finder
     from fairlead.installing.jsonc import Node, Path
-    from fairlead.installing.plans import Finder, Machine, Plan
+    from fairlead.installing.plans import Machine, Plan
     from fairlead.installing.records import Installed, Kept
     from fairlead.installing.specs import Install
 
@@ -29,12 +32,8 @@ def kept(record: Installed | None) -> Kept | None:
 
 
 def file_for(spec: Install, scope: str, machine: Machine) -> str:
-    name = f"{spec.name}.toml" if spec.name == "amcp" else f"{spec.name}.json"
-    if scope == "project":
-        return os.path.join(machine.project, ".fairlead", "adopted", name)
-    config = machine.environ.get("XDG_CONFIG_HOME", "")
-    config = config if os.path.isabs(config) else os.path.join(machine.home, ".config")
-    return os.path.join(config, "fairlead", "adopted", name)
+    places = Places(home=machine.home, project=machine.project, environ=machine.environ)
+    return next(source.path for source in layers.adopted(spec.name, places) if source.owner == scope)
 
 
 # --- taking over -------------------------------------------------------------------------------------

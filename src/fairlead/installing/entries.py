@@ -8,9 +8,13 @@ from fairlead.installing.commands import Call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from fairlead.installing.specs import Install
+
+    Finder = Callable[[object], bool]
+    """Tells our entries from the others."""
 
 
 class Wishes(Record):
@@ -90,12 +94,12 @@ def _command(spec: Install, words: list[str], shim: str) -> dict[str, Any]:
 
 
 _COMMAND = {"type": "command"}
-_WITHOUT_GROUP = ("Stop", "PreInvocation", "PostInvocation")
+WITHOUT_GROUP = ("Stop", "PreInvocation", "PostInvocation")
 """Antigravity takes handlers directly where there is nothing to match."""
 
 
 def _entry(spec: Install, event: str, made: dict[str, Any]) -> dict[str, Any]:
-    if spec.name == "antigravity" and event in _WITHOUT_GROUP:
+    if spec.name == "antigravity" and event in WITHOUT_GROUP:
         return made
     if spec.shape == "groups":
         return {"hooks": [made]}

@@ -66,17 +66,14 @@ def text_of(content: bytes) -> str:
 
 def make_folders(path: str, mode: int = 0o777) -> list[str]:
     """The directories above a file; returns those that were not there."""
-    missing = []
-    folder = os.path.dirname(path)
-    while not os.path.isdir(folder):
-        missing.append(folder)
-        folder = os.path.dirname(folder)
+    missing = missing_folders(path)
     for folder in reversed(missing):
         os.mkdir(folder, mode)
     return missing
 
 
 def missing_folders(path: str) -> list[str]:
+    """Innermost first."""
     folder, missing = os.path.dirname(path), []
     while not os.path.isdir(folder):
         missing.append(folder)

@@ -9,13 +9,12 @@ from fairlead.installing.entries import MANAGED, Wanted, core
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from fairlead.installing.entries import Finder
     from fairlead.installing.jsonc import Node, Path
     from fairlead.installing.specs import Install
-
-    Finder = Callable[[object], bool]
 
 
 # --- looking -----------------------------------------------------------------------------------------

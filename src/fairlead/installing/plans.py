@@ -13,12 +13,11 @@ from fairlead.installing.records import Installed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
+    from fairlead.installing.entries import Finder
     from fairlead.installing.specs import Install
-
-    Finder = Callable[[object], bool]
 
 EDITORS: dict[str, Any] = {"json": jsonsettings, "toml": tomlsettings, "yaml": yamlsettings}
 """By format; each knows `installed`, `removed` and `known_calls`."""

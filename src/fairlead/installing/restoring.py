@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from fairlead.installing.plans import Finder, Machine
+    from fairlead.installing.entries import Finder
+    from fairlead.installing.plans import Machine
     from fairlead.installing.records import Installed, Kept
     from fairlead.installing.specs import Install
 

@@ -31,7 +31,7 @@ class Install(Record):
     format: str = "json"
     """`json`, `toml`, `yaml`, `scripts` (one program for each event), or `plugin` (a program in its language)."""
     shape: str = "groups"
-    """How an event's entries look: `groups`, `flat`, `named`, `triggers`, `handlers`; see `planning.entry`."""
+    """How an event's entries look: `groups`, `flat`, `named`, `triggers`, `handlers`; see `entries`."""
     path: tuple[str, ...] = ("hooks", "{event}")
     user_path: tuple[str, ...] = ()
     """Where the user's file keeps them in another place than the project's."""

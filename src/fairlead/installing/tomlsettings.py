@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
+from fairlead import documents
 from fairlead.documents import BadDocument
 from fairlead.installing import commands
 from fairlead.installing.edits import Edit, apply, place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from fairlead.installing.entries import Wanted
+    from fairlead.installing.entries import Finder, Wanted
     from fairlead.installing.specs import Install
 
-    Finder = Callable[[object], bool]
-
+_NO_CACHE: Mapping[str, str] = {}
 BEGIN = "# >>> fairlead: written by `fairlead init`, taken out by `fairlead uninstall`"
 END = "# <<< fairlead"
 
 
 def parse(text: str) -> dict[str, Any]:
-    import re
-    import tomllib
-
-    try:
-        return tomllib.loads(text.removeprefix("\ufeff"))
-    except tomllib.TOMLDecodeError as error:
-        message, _, where = str(error).partition(" (at ")
-        numbers = [int(number) for number in re.findall(r"\d+", where)]
-        line, column = numbers if len(numbers) == 2 else (text.count("\n") + 1, 1)
-        raise BadDocument(f"not TOML: {message}", line, column) from None
-    except (ValueError, RecursionError) as error:
-        raise BadDocument(f"not usable TOML: {error}", 1, 1) from None
+    return documents.parse_toml(text.removeprefix("\ufeff"), _NO_CACHE)
 
 
 def known_calls(text: str, wants: Sequence[Wanted], is_mine: Finder) -> dict[str, commands.Call]:

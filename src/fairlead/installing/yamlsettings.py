@@ -4,32 +4,22 @@ from __future__ import annotations
 
 import json
 
+from fairlead import documents
 from fairlead.documents import BadDocument
 from fairlead.installing import commands
 from fairlead.installing.edits import Edit, by_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
-    from fairlead.installing.entries import Wanted
+    from fairlead.installing.entries import Finder, Wanted
     from fairlead.installing.specs import Install
-
-    Finder = Callable[[object], bool]
 
 
 def parse(text: str) -> Any:
-    import yaml
-
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        raise BadDocument(f"not YAML: {getattr(error, 'problem', error)}", line, column) from None
-    except (ValueError, RecursionError) as error:
-        raise BadDocument(f"not usable YAML: {error}", 1, 1) from None
+    return documents.parse_yaml(text)
 
 
 def _hooks(text: str) -> dict[str, list[Any]]:
@@ -74,7 +64,13 @@ def installed(text: str, wants: Sequence[Wanted], _spec: Install, is_mine: Finde
 def _root(text: str) -> Any:
     import yaml
 
-    return yaml.compose(text, Loader=yaml.SafeLoader)
+    from fairlead.documents import BadDocument
+
+    try:
+        return yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        raise BadDocument(str(error.problem), mark.line + 1 if mark else 1, mark.column + 1 if mark else 1) from None
 
 
 def _value(node: Any, key: str) -> Any:
