@@ -1,8 +1,9 @@
 """The approval service: an agent asks and waits, a person answers.
 
-protocol.py   what agents call            sqlite_store.py   everything that must survive
-inbox.py      what people's pages call    waiting.py        who waits for which answer
-security.py   who may do what             app.py            all of it as one ASGI application
+protocol.py   what agents call            desk.py             who waits for which answer
+inbox.py      what people's pages call    sql_store.py        everything that must survive, in either of:
+security.py   who may do what             sqlite_store.py     one file, one writer
+app.py        all of it as one ASGI app   postgres_store.py   several replicas
 """
 
 PORT = 8737

@@ -34,7 +34,14 @@ _KINDS = {
 }
 
 
-def build(store: Store, *, hosts: Iterable[str], token: str, keys: security.OneTimeKeys) -> Any:
+def build(
+    store: Store,
+    *,
+    hosts: Iterable[str],
+    token: str,
+    keys: security.OneTimeKeys,
+    keepalive: float = protocol.KEEPALIVE,
+) -> Any:
     """`hosts` are the names, with ports, under which we may be called; `token` is the user's own key."""
     desk = Desk(store)
     inbox = Inbox(desk, keys, security.hashed(token))
@@ -46,9 +53,10 @@ def build(store: Store, *, hosts: Iterable[str], token: str, keys: security.OneT
         await desk.stop()
 
     routes = [
-        Route(protocol.PATH, protocol.InteractionRequest(desk), methods=["POST"]),
+        Route(protocol.PATH, protocol.InteractionRequest(desk, keepalive), methods=["POST"]),
         *inbox.routes(),
         Route("/api/health", _health, methods=["GET"]),
+        Route("/api/openapi.json", _page("../openapi.json"), methods=["GET"]),
         *(Route(path, _page(name), methods=["GET"]) for path, name in _pages()),
     ]
     return Guarded(Router(routes=routes, lifespan=lifespan), frozenset(hosts))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from fairlead.server.records import PENDING
+from fairlead.server.records import PENDING, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 
 SWEEP = 1.0
 """Seconds between two looks for what has expired, and for what another process has decided."""
+_EVERYBODY = 5
+"""Sweeps between two looks for every waiter, where nobody else changes the store."""
+_OVERLAP = 10.0
+"""Seconds: longer than a change takes from its time stamp until others can see it."""
+_UNREAD = 1000
 
 
 class Desk:
@@ -25,14 +31,19 @@ class Desk:
         self._store = store
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
         self._waiting: dict[str, set[asyncio.Future[Interaction]]] = {}
-        self._watchers: set[asyncio.Queue[Interaction]] = set()
+        self._watchers: set[asyncio.Queue[Interaction | None]] = set()
+        self._told: dict[str, Interaction] = {}
+        """What the watchers were told lately, where another process may make us look at it again."""
+        self._looking: set[asyncio.Task[None]] = set()
         self._sweeper: asyncio.Task[None] | None = None
+        self._sweeps = 0
+        self._swept_at = time.monotonic()
         self.trouble = ""
         """What keeps the store from working, while it does."""
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
-        changed = lambda name: loop.call_soon_threadsafe(self._look_again, name)  # noqa: E731
+        changed = lambda name: loop.call_soon_threadsafe(self._heard, name)  # noqa: E731
         await self.do(self._store.watch, changed)
         self._sweeper = asyncio.create_task(self._sweep())
 
@@ -40,6 +51,8 @@ class Desk:
         if self._sweeper is not None:
             self._sweeper.cancel()
         await self.do(self._store.close)
+        for task in self._looking:
+            task.cancel()
         self._thread.shutdown(wait=True)
 
     @property
@@ -52,14 +65,21 @@ class Desk:
         return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(*values, **named))
 
     # --- what changes ----------------------------------------------------------------------------
+    # The one who asked may go away in the middle; what has happened is told to the others all the same.
 
     async def ask(self, asked: Asked) -> tuple[Interaction, bool]:
+        return await asyncio.shield(self._ask(asked))
+
+    async def _ask(self, asked: Asked) -> tuple[Interaction, bool]:
         interaction, new = await self.do(self._store.ask, asked)
         if new:
             self._tell(interaction)
         return interaction, new
 
     async def answer(self, interaction_id: str, answer: Answer) -> Interaction:
+        return await asyncio.shield(self._answer(interaction_id, answer))
+
+    async def _answer(self, interaction_id: str, answer: Answer) -> Interaction:
         interaction: Interaction = await self.do(self._store.answer, interaction_id, answer)
         self._tell(interaction)
         return interaction
@@ -68,6 +88,9 @@ class Desk:
         await self.do(self._store.add_run, run, key_hash)
 
     async def end_run(self, run_id: str) -> None:
+        await asyncio.shield(self._end_run(run_id))
+
+    async def _end_run(self, run_id: str) -> None:
         for interaction in await self.do(self._store.end_run, run_id):
             self._tell(interaction)
 
@@ -85,9 +108,13 @@ class Desk:
         """Done when the interaction is decided; give it back with `leave`. Registered before the look."""
         future: asyncio.Future[Interaction] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(interaction.id, set()).add(future)
-        now: Interaction | None = await self.do(self._store.interaction, interaction.id)
-        if now is not None and now.state != PENDING and not future.done():
-            future.set_result(now)
+        try:
+            now: Interaction | None = await self.do(self._store.interaction, interaction.id)
+        except Exception as error:  # noqa: BLE001  # the answer has begun already; the sweep looks again
+            self.trouble = _said(error)
+            return future
+        if now is not None:
+            self._wake(now)
         return future
 
     def leave(self, interaction: Interaction, future: asyncio.Future[Interaction]) -> None:
@@ -101,42 +128,80 @@ class Desk:
     def waiters(self) -> int:
         return sum(len(waiters) for waiters in self._waiting.values())
 
-    def watch(self) -> asyncio.Queue[Interaction]:
-        """Every change from now on; give it back with `unwatch`."""
-        queue: asyncio.Queue[Interaction] = asyncio.Queue(maxsize=1000)
+    def watch(self) -> asyncio.Queue[Interaction | None]:
+        """Every change from now on; None is the end: load everything, and watch again. Give it back with `unwatch`."""
+        queue: asyncio.Queue[Interaction | None] = asyncio.Queue()
         self._watchers.add(queue)
         return queue
 
-    def unwatch(self, queue: asyncio.Queue[Interaction]) -> None:
+    def unwatch(self, queue: asyncio.Queue[Interaction | None]) -> None:
         self._watchers.discard(queue)
 
     def _tell(self, interaction: Interaction) -> None:
+        if self._told.get(interaction.id) != interaction:
+            self._tell_watchers(interaction)
+        if self._store.shared and self._watchers:
+            self._told[interaction.id] = interaction
+        self._wake(interaction)
+
+    def _tell_watchers(self, interaction: Interaction) -> None:
         for queue in list(self._watchers):
-            if queue.full():  # a page that has stopped reading; it loads everything when it comes back
+            slow = queue.qsize() >= _UNREAD
+            queue.put_nowait(None if slow else interaction)
+            if slow:
                 self._watchers.discard(queue)
-            else:
-                queue.put_nowait(interaction)
-        if interaction.state == PENDING:
-            return
-        for future in self._waiting.get(interaction.id, ()):
+
+    def _wake(self, interaction: Interaction) -> None:
+        waiters = self._waiting.get(interaction.id, ()) if interaction.state != PENDING else ()
+        for future in waiters:
             if not future.done():
                 future.set_result(interaction)
 
-    def _look_again(self, interaction_id: str) -> None:
-        asyncio.get_running_loop().create_task(self._told_from_outside([interaction_id]))
+    # --- what was missed -------------------------------------------------------------------------
 
-    async def _told_from_outside(self, ids: list[str]) -> None:
-        for interaction in await self.do(self._store.states, ids):
-            self._tell(interaction)
+    def _heard(self, interaction_id: str) -> None:
+        """Another process has changed it."""
+        task = asyncio.get_running_loop().create_task(self._look_at(interaction_id))
+        self._looking.add(task)
+        task.add_done_callback(self._looking.discard)
+
+    async def _look_at(self, interaction_id: str) -> None:
+        try:
+            interaction: Interaction | None = await self.do(self._store.interaction, interaction_id)
+        except Exception as error:  # noqa: BLE001  # the sweep looks again
+            self.trouble = _said(error)
+        else:
+            if interaction is not None:
+                self._tell(interaction)
 
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(SWEEP)
             try:
-                for interaction in await self.do(self._store.expire):
-                    self._tell(interaction)
-                if self._store.shared:
-                    await self._told_from_outside(list(self._waiting))
+                await self._swept()
                 self.trouble = ""
             except Exception as error:  # noqa: BLE001  # a full disk, a lost server: the next sweep tries again
-                self.trouble = f"{type(error).__name__}: {error}"
+                self.trouble = _said(error)
+
+    async def _swept(self) -> None:
+        now = time.monotonic()
+        for interaction in await self.do(self._store.expire):
+            self._tell(interaction)
+        self._sweeps += 1
+        if self._store.shared or self._sweeps % _EVERYBODY == 0:
+            for interaction in await self.do(self._store.states, list(self._waiting)):
+                self._tell(interaction)
+        if self._store.shared:
+            await self._look_back(now - self._swept_at + _OVERLAP)
+        self._swept_at = now
+
+    async def _look_back(self, seconds: float) -> None:
+        recent = await self.do(self._store.recent, seconds) if self._watchers else ()
+        for interaction in recent:
+            self._tell(interaction)
+        names = {interaction.id for interaction in recent}
+        self._told = {name: told for name, told in self._told.items() if name in names}
+
+
+def _said(error: Exception) -> str:
+    return str(error) if isinstance(error, Refused) else f"{type(error).__name__}: {error}"

@@ -75,6 +75,8 @@ class Inbox:
             name = await self._desk.login(security.hashed(session)) if session else ""
             if name and request.method != "GET":
                 security.check_same_origin(request.headers, request.headers.get("host", ""), request.scope["scheme"])
+            elif name:
+                security.check_own_page(request.headers)
         if not name:
             raise Refused(401, "unauthorized", "open the inbox with the link that `fairlead inbox --link` prints")
         return name
@@ -82,7 +84,7 @@ class Inbox:
     async def login(self, request: Request) -> Response:
         host = request.headers.get("host", "")
         security.check_same_origin(request.headers, host, request.scope["scheme"])
-        name = self._keys.use(str((await _fields(request)).get("key", "")))
+        name = self._keys.use(_string(await _fields(request), "key"))
         if not name:
             raise Refused(401, "unauthorized", "this link was used already or is older than a minute; make a new one")
         secret = security.new_secret()
@@ -166,7 +168,9 @@ class Inbox:
         if about is None:
             raise Refused(404, "not_found", "there is no such question")
         run = await self._desk.do(self._desk.store.run, about.run_id)
-        wanted = read_rule(await _fields(request), tool=about.tool, run_id=about.run_id, project=run.project)
+        asked = wire.decode_object(about.body).get("payload", {})
+        project = run.project if run else ""
+        wanted = read_rule(await _fields(request), tool=about.tool, payload=asked, run_id=about.run_id, project=project)
         rule = Rule(id=uuid.uuid4().hex, created_by=by, created_at=time.time(), **wanted)
         await self._desk.do(self._desk.store.add_rule, rule)
         return _json({"rule": rule.as_dict()}, status=201)
@@ -186,7 +190,7 @@ class Inbox:
     async def add_run(self, request: Request) -> Response:
         await self.person(request)
         fields = await _fields(request)
-        agent, project, title = (str(fields.get(name, "")) for name in ("agent", "project", "title"))
+        agent, project, title = (_string(fields, name) for name in ("agent", "project", "title"))
         run = Run(id=uuid.uuid4().hex, agent=agent, project=project, title=title, created_at=time.time())
         key = security.new_secret()
         await self._desk.add_run(run, security.hashed(key))
@@ -216,6 +220,8 @@ class Inbox:
                 except TimeoutError:
                     yield b": still here\n\n"
                     continue
+                if changed is None:
+                    return
                 yield b"event: interaction\ndata: " + wire.encode(await self._item(changed)) + b"\n\n"
         finally:
             self._desk.unwatch(queue)
@@ -272,4 +278,6 @@ def _string(fields: dict[str, Any], name: str) -> str:
     value = fields.get(name, "")
     if not isinstance(value, str):
         raise Refused(400, "invalid_input", f"{name} must be a string")
+    if "\0" in value or value.encode("utf-8", "replace").decode() != value:
+        raise Refused(400, "invalid_input", f"{name} holds what is no text: a NUL, or half a character")
     return value

@@ -66,7 +66,14 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
         raise Refused(400, "invalid_input", f"{name} is missing" if value in (None, "") else f"{name} must be a string")
     if name != "tool" and len(value) > _LONGEST_ID:
         raise Refused(400, "invalid_input", f"{name} is longer than {_LONGEST_ID} characters")
+    if not is_plain_text(value):
+        raise Refused(400, "invalid_input", f"{name} holds NUL or half a character")
     return value
+
+
+def is_plain_text(value: str) -> bool:
+    """Whether every store keeps it as it is."""
+    return "\0" not in value and (value.isascii() or value.encode("utf-8", "replace").decode() == value)
 
 
 def _likeness(values: Mapping[str, str], payload: dict[str, Any]) -> str:
@@ -96,6 +103,8 @@ def _people(fields: Mapping[str, Any]) -> int:
 
 def told(interaction: Interaction) -> dict[str, Any]:
     """What the agent is told about a decided question."""
+    if interaction.late:
+        return {"decision": "block", "message": "the answer came too late for this call; make the same call again"}
     if interaction.state != DECIDED:
         return {"decision": "block", "message": interaction.message or "nobody answered in time"}
     if not interaction.allow:
@@ -114,8 +123,9 @@ def told(interaction: Interaction) -> dict[str, Any]:
 class InteractionRequest:
     """The endpoint."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, keepalive: float = KEEPALIVE) -> None:
         self._desk = desk
+        self._keepalive = keepalive
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
@@ -150,9 +160,10 @@ class InteractionRequest:
         await send({"type": "http.response.body", "body": b" ", "more_body": True})
         gone = asyncio.ensure_future(receive())
         decided = await self._desk.waiter(interaction)
+        pulse = _Pulse(self._keepalive, decided, gone)
         try:
             while not decided.done() and not gone.done():
-                await asyncio.wait((decided, gone), timeout=KEEPALIVE, return_when=asyncio.FIRST_COMPLETED)
+                await pulse.beat()
                 if not decided.done() and not gone.done():
                     await send({"type": "http.response.body", "body": b" ", "more_body": True})
             if decided.done():
@@ -160,6 +171,29 @@ class InteractionRequest:
         finally:
             gone.cancel()
             self._desk.leave(interaction, decided)
+
+
+class _Pulse:
+    """Beats when one of the futures is done, or after a while; cheaper than `asyncio.wait`: ten thousand may wait."""
+
+    def __init__(self, seconds: float, *futures: asyncio.Future[Any]) -> None:
+        self._seconds = seconds
+        self._next: asyncio.Future[None] | None = None
+        for future in futures:
+            future.add_done_callback(self._wake)
+
+    async def beat(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._next = loop.create_future()
+        timer = loop.call_later(self._seconds, self._wake)
+        try:
+            await self._next
+        finally:
+            timer.cancel()
+
+    def _wake(self, _done: object = None) -> None:
+        if self._next is not None and not self._next.done():
+            self._next.set_result(None)
 
 
 _HEADERS = [

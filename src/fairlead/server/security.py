@@ -48,6 +48,12 @@ def check_same_origin(headers: Mapping[str, str], host: str, scheme: str) -> Non
         raise Refused(403, "wrong_origin", "only the inbox page itself may do this; programs use a key")
 
 
+def check_own_page(headers: Mapping[str, str]) -> None:
+    """For reads that carry a cookie: a page of another port is the same site, and gets the cookie sent along."""
+    if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        raise Refused(403, "wrong_origin", "only the inbox page itself may read this; programs use a key")
+
+
 def bearer(headers: Mapping[str, str]) -> str:
     kind, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if kind.lower() == "bearer" else ""

@@ -7,6 +7,7 @@ import fcntl
 import getpass
 import ipaddress
 import os
+import resource
 import socket
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from fairlead.server.store import Store
 
 _BACKLOG = 4096
+_CONNECTIONS = 65_536
 
 
 class Options(Record):
@@ -42,6 +44,8 @@ def state_folder(environ: Mapping[str, str]) -> str:
     )
     folder = os.path.join(base, "fairlead")
     os.makedirs(folder, mode=0o700, exist_ok=True)
+    if os.stat(folder).st_mode & 0o077:  # somebody else has made it
+        os.chmod(folder, 0o700)
     return folder
 
 
@@ -62,7 +66,8 @@ def user_token(folder: str) -> str:
 @contextlib.contextmanager
 def the_only_one(folder: str) -> Iterator[None]:
     """One server for one store: two writers of one SQLite file would not see each other's waiters."""
-    with open(os.path.join(folder, "server.lock"), "a", encoding="ascii") as file:
+    descriptor = os.open(os.path.join(folder, "server.lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -78,7 +83,8 @@ def listen(options: Options) -> socket.socket:
             hint="give --certificate and --key, or listen on 127.0.0.1 behind a proxy of yours and name it with --name",
         )
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
+    # Named, since asyncio sends without delay (40 ms for each answer) only where it sees this protocol.
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((options.host, options.port))
@@ -113,6 +119,7 @@ def serve(options: Options, environ: Mapping[str, str], ready: Callable[[str, st
     from fairlead.server.app import build
 
     folder = state_folder(environ)
+    _allow_many_connections()
     with the_only_one(folder), listen(options) as listening:
         port = listening.getsockname()[1]
         keys = security.OneTimeKeys()
@@ -133,6 +140,14 @@ def serve(options: Options, environ: Mapping[str, str], ready: Callable[[str, st
         with _announced(folder, address):
             ready(address, f"{address}/#k={keys.new(getpass.getuser())}")
             uvicorn.Server(config).run(sockets=[listening])
+
+
+def _allow_many_connections() -> None:
+    """Each waiting agent is one: the usual limit of 1,024 is a default, not a bound."""
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _CONNECTIONS if most == resource.RLIM_INFINITY else min(most, _CONNECTIONS)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def open_store(url: str, folder: str) -> Store:

@@ -39,7 +39,11 @@ class Store(Protocol):
         """Its key is worth nothing from now on; what it asked and nobody answered is returned, expired."""
 
     def ask(self, asked: Asked) -> tuple[Interaction, bool]:
-        """The interaction of this request, and whether it is new. Raises Refused for the same id with another body."""
+        """The interaction of this request, and whether it is new.
+
+        Decided already where a rule allows it, or where a person has answered the last try too late. Raises Refused
+        for the same id with another body, and for a run that has ended.
+        """
 
     def answer(self, interaction_id: str, answer: Answer) -> Interaction:
         """The first answer stands; where several have to agree, the last of them or the first refusal decides.
@@ -66,6 +70,9 @@ class Store(Protocol):
 
     def states(self, ids: Sequence[str]) -> Sequence[Interaction]:
         """Those of the named ones that are decided: for waiters who may have missed a notice."""
+
+    def recent(self, seconds: float) -> Sequence[Interaction]:
+        """Those that were asked, answered or ended in these last seconds: for pages that may have missed a notice."""
 
     def watch(self, changed: Callable[[str], None]) -> None:
         """Calls back, from any thread, with the id of each interaction that another process has changed."""

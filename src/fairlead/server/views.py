@@ -5,16 +5,21 @@ from __future__ import annotations
 import difflib
 import json
 import os
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from fairlead import patches, wire
-from fairlead.server.visible import shown, suspicious
+from fairlead.server.visible import CLOSE, OPEN, shown, suspicious
 
 if TYPE_CHECKING:
     from fairlead.server.records import Interaction, Run
 
     Part = dict[str, Any]
 
+_LONGEST_PATH = 4096
+_MOST_COMPARED = 4_000_000
+_MOST_ALIKE = 50_000
+"""Pairs of lines: an agent must not keep the server busy with a diff."""
 _COMMANDS = {"Bash": "command", "PowerShell": "command", "run_shell_command": "command"}
 
 
@@ -63,17 +68,19 @@ def _outcome(interaction: Interaction) -> dict[str, Any]:
         "decided_by": interaction.decided_by,
         "decided_at": interaction.decided_at,
         "late": interaction.late,
+        "used": interaction.used,
     }
 
 
 def parts_of(tool: str, payload: dict[str, Any], cwd: str) -> list[Part]:
     """In the order in which a person reads: what it is, where, what changes."""
     if tool == "AskUserQuestion" and isinstance(payload.get("questions"), list):
-        return [_question(question) for question in payload["questions"]]
+        return [*(_question(question) for question in payload["questions"]), *_rest(payload, ("questions",))]
     command = payload.get(_COMMANDS.get(tool, "command"))
     if tool == "apply_patch" and isinstance(command, str):
         calls = patches.calls(command, cwd)
-        return [part for name, given in calls for part in parts_of(name, given, cwd)] or [_text("patch", command)]
+        changes = [part for name, given in calls for part in parts_of(name, given, cwd)]
+        return [*changes, _text("patch", command), *_rest(payload, ("command",))]
     if isinstance(command, str) and tool in _COMMANDS:
         return [_text("command", command), *_rest(payload, ("command",))]
     if tool == "Write" and isinstance(payload.get("content"), str):
@@ -82,7 +89,7 @@ def parts_of(tool: str, payload: dict[str, Any], cwd: str) -> list[Part]:
         return [
             _path(payload, cwd),
             *_diffs(payload),
-            *_rest(payload, ("file_path", "old_string", "new_string", "edits")),
+            *_rest(payload, ("file_path", *_shown_as_diff(payload))),
         ]
     return [_text("input", _pretty(payload))]
 
@@ -108,20 +115,41 @@ def _rest(payload: dict[str, Any], known: tuple[str, ...]) -> list[Part]:
 
 def _path(payload: dict[str, Any], cwd: str) -> Part:
     path = str(payload.get("file_path", ""))
-    whole = os.path.join(cwd, path)
     part: Part = {"label": "file", "text": shown(path)}
-    if os.path.isabs(whole) and os.path.realpath(whole) != os.path.normpath(whole):
-        part["note"] = f"really {shown(os.path.realpath(whole))}"
-    return part
+    note = _really(os.path.join(cwd, path))
+    return {**part, "note": note} if note else part
+
+
+def _really(whole: str) -> str:
+    """Where a path leads behind links and dots, if that is another place than it says."""
+    if len(whole) > _LONGEST_PATH:
+        return "no system opens a path as long as this"
+    try:
+        real = os.path.realpath(whole)
+    except (ValueError, OSError):  # a NUL, half a character, a loop
+        return "no system opens a path like this"
+    return f"really {shown(real)}" if os.path.isabs(whole) and real != os.path.normpath(whole) else ""
 
 
 def _diffs(payload: dict[str, Any]) -> list[Part]:
-    edits = payload["edits"] if isinstance(payload.get("edits"), list) else [payload]
-    return [_diff(edit) for edit in edits if isinstance(edit, dict)]
+    if not _is_list_of_edits(payload.get("edits")):
+        return [_diff(payload)]
+    return [part for edit in payload["edits"] for part in (_diff(edit), *_rest(edit, _EDIT))]
+
+
+_EDIT = ("old_string", "new_string", "replace_all")
+
+
+def _shown_as_diff(payload: dict[str, Any]) -> tuple[str, ...]:
+    return ("edits",) if _is_list_of_edits(payload.get("edits")) else _EDIT
+
+
+def _is_list_of_edits(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(edit, dict) for edit in value)
 
 
 def _diff(edit: dict[str, Any]) -> Part:
-    if edit.get("deleted"):
+    if edit.get("deleted") and not edit.get("old_string") and not edit.get("new_string"):
         return {"label": "change", "text": "the file is deleted"}
     old, new = (str(edit.get(key, "")).split("\n") for key in ("old_string", "new_string"))
     return {"label": "change", "diff": diff_lines(old, new), "everywhere": bool(edit.get("replace_all"))}
@@ -130,13 +158,22 @@ def _diff(edit: dict[str, Any]) -> Part:
 def diff_lines(old: list[str], new: list[str]) -> list[tuple[str, str]]:
     """Whole lines with `-`, `+` or a blank before them. What did not change is shown too: it is part of the edit."""
     found: list[tuple[str, str]] = []
-    for word, i1, i2, j1, j2 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for word, i1, i2, j1, j2 in _steps(old, new):
         if word == "equal":
             found += [(" ", shown(line)) for line in old[i1:i2]]
         else:
             found += [("-", shown(line)) for line in old[i1:i2]]
             found += [("+", shown(line)) for line in new[j1:j2]]
     return found
+
+
+def _steps(old: list[str], new: list[str]) -> list[tuple[str, int, int, int, int]]:
+    """How one becomes the other; where finding the shortest way would take long, all of it away and all of it new."""
+    counts = Counter(new)
+    alike = sum(counts[line] for line in old)
+    if len(old) * len(new) > _MOST_COMPARED or alike > _MOST_ALIKE:
+        return [("replace", 0, len(old), 0, len(new))]
+    return list(difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes())
 
 
 def _question(question: Any) -> Part:
@@ -169,5 +206,18 @@ def _editable(tool: str, payload: dict[str, Any]) -> str:
 
 
 def _warnings(payload: dict[str, Any]) -> list[str]:
-    words = suspicious(wire.encode_text(payload))
-    return [f"looks like another word: {shown(word)}" for word in words]
+    words = suspicious("\n".join(_strings(payload)))
+    return [f"looks like another word: {shown(word)}, written {_spelled(word)}" for word in words]
+
+
+def _spelled(word: str) -> str:
+    return "".join(letter if letter.isascii() else f"{OPEN}U+{ord(letter):04X}{CLOSE}" for letter in word)
+
+
+def _strings(value: Any) -> list[str]:
+    """Every text of it as it is: an escape of JSON would hide a letter, or put one beside it."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for pair in value.items() for one in pair for text in _strings(one)]
+    return [text for one in value for text in _strings(one)] if isinstance(value, list) else []

@@ -1,0 +1,408 @@
+"""What both stores do, in SQL that both databases read: every rule about questions and answers is written once.
+
+A database adds how it begins and ends a transaction, how it locks a row, what time it is, and how others are told.
+"""
+# ruff: noqa: S608  # the parts of the statements are our own names; every value is a parameter
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from fairlead.errors import UsageError
+from fairlead.server.records import DECIDED, EXPIRED, PENDING, Answer, Asked, Interaction, Refused, Run
+from fairlead.server.rules import Rule, applies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    Row = tuple[Any, ...]
+
+LATE_ANSWERS_LIVE = 3600.0
+"""Seconds: an answer given too late is used by the agent's next try within this time, once."""
+
+MIGRATIONS = (
+    """
+    CREATE TABLE runs (
+        id TEXT PRIMARY KEY, agent TEXT NOT NULL, project TEXT NOT NULL, title TEXT NOT NULL,
+        key_hash TEXT NOT NULL UNIQUE, created_at {time} NOT NULL, ended_at {time}
+    ){strict};
+    CREATE TABLE interactions (
+        id TEXT PRIMARY KEY, run_id TEXT NOT NULL REFERENCES runs(id), request_id TEXT NOT NULL,
+        kind TEXT NOT NULL, tool TEXT NOT NULL, body {bytes} NOT NULL, digest TEXT NOT NULL, likeness TEXT NOT NULL,
+        words TEXT NOT NULL, created_at {time} NOT NULL, expires_at {time} NOT NULL, people INTEGER NOT NULL,
+        agreed TEXT NOT NULL DEFAULT '[]', state TEXT NOT NULL DEFAULT 'pending', allow {flag},
+        message TEXT NOT NULL DEFAULT '', response TEXT, updated_input TEXT, decided_by TEXT NOT NULL DEFAULT '',
+        decided_at {time}, used {flag} NOT NULL DEFAULT {false}, UNIQUE (run_id, request_id)
+    ){strict};
+    CREATE INDEX waiting ON interactions (expires_at) WHERE state = 'pending';
+    CREATE INDEX late ON interactions (run_id, likeness) WHERE state = 'expired' AND allow IS NOT NULL AND NOT used;
+    CREATE INDEX by_time ON interactions (created_at);
+    CREATE TABLE rules (
+        id TEXT PRIMARY KEY, scope TEXT NOT NULL, within TEXT NOT NULL, tool TEXT NOT NULL, command TEXT NOT NULL,
+        path TEXT NOT NULL, created_by TEXT NOT NULL, created_at {time} NOT NULL, ended_at {time}
+    ){strict};
+    CREATE TABLE logins (
+        token_hash TEXT PRIMARY KEY, name TEXT NOT NULL, expires_at {time} NOT NULL
+    ){strict};
+    CREATE TABLE audit (
+        number {counter}, at {time} NOT NULL, about TEXT NOT NULL, what TEXT NOT NULL, who TEXT NOT NULL
+    ){strict};
+    CREATE INDEX audit_by_time ON audit (at);
+    """,
+)
+_COLUMNS = (
+    "id", "run_id", "request_id", "kind", "tool", "body", "digest", "created_at", "expires_at", "people",
+    "agreed", "state", "allow", "message", "response", "updated_input", "decided_by", "decided_at", "used",
+)  # fmt: skip
+_JSON = ("response", "updated_input", "agreed")
+_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM interactions"
+_RUN = ("id", "agent", "project", "title", "created_at", "ended_at")
+_RUNS = f"SELECT {', '.join(_RUN)} FROM runs"
+_RULE = ("id", "scope", "within", "tool", "command", "path", "created_by", "created_at")
+_RULES = f"SELECT {', '.join(_RULE)} FROM rules WHERE ended_at IS NULL ORDER BY created_at, id"
+_TOO_LATE = "nobody answered in time"
+_AT_ONCE = 500
+"""How many ids one statement names; every database has its limit."""
+
+
+class SqlStore:
+    """Everything but the database."""
+
+    shared = False
+    _position = "instr"
+    """The function that finds a text in another."""
+    _locked = ""
+    """After a SELECT: nobody else changes these rows until we are done."""
+    _locked_for_readers = ""
+    """The same, for a row that others may read along with us."""
+    _locked_or_left = ""
+    """The same, without the rows that somebody else is changing now."""
+
+    # --- what a database adds --------------------------------------------------------------------
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def watch(self, changed: Callable[[str], None]) -> None:
+        raise NotImplementedError
+
+    def _rows(self, statement: str, *values: Any) -> list[Row]:
+        raise NotImplementedError
+
+    def _change(self, statement: str, *values: Any) -> int:
+        """How many rows it has changed."""
+        raise NotImplementedError
+
+    def _transaction(self) -> AbstractContextManager[None]:
+        raise NotImplementedError
+
+    def _now(self) -> float:
+        """One clock for all who use the store."""
+        raise NotImplementedError
+
+    # --- runs ------------------------------------------------------------------------------------
+
+    def add_run(self, run: Run, key_hash: str) -> None:
+        with self._transaction():
+            self._change(
+                "INSERT INTO runs (id, agent, project, title, key_hash, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+                *(run.id, run.agent, run.project, run.title, key_hash, run.created_at),
+            )
+
+    def run(self, run_id: str) -> Run | None:
+        return self._one_run("id = ?", run_id)
+
+    def run_of_key(self, key_hash: str) -> Run | None:
+        return self._one_run("key_hash = ?", key_hash)
+
+    def _one_run(self, where: str, value: str) -> Run | None:
+        rows = self._rows(f"{_RUNS} WHERE {where}", value)
+        return _run(rows[0]) if rows else None
+
+    def runs(self) -> list[Run]:
+        return [_run(row) for row in self._rows(f"{_RUNS} ORDER BY created_at DESC, id LIMIT 200")]
+
+    def end_run(self, run_id: str) -> list[Interaction]:
+        with self._transaction():
+            now = self._now()
+            self._change("UPDATE runs SET ended_at = ? WHERE id = ? AND ended_at IS NULL", now, run_id)
+            ended = "UPDATE rules SET ended_at = ? WHERE scope = 'session' AND within = ? AND ended_at IS NULL"
+            self._change(ended, now, run_id)
+            waiting = self._all(f"state = 'pending' AND run_id = ?{self._locked}", run_id)
+            return [self._ended(one, now, "the run has ended") for one in waiting]
+
+    # --- people ----------------------------------------------------------------------------------
+
+    def add_login(self, token_hash: str, name: str, expires_in: float) -> None:
+        with self._transaction():
+            now = self._now()
+            self._change("DELETE FROM logins WHERE expires_at <= ?", now)
+            self._change("INSERT INTO logins VALUES (?, ?, ?)", token_hash, name, now + expires_in)
+
+    def login(self, token_hash: str) -> str:
+        rows = self._rows("SELECT name, expires_at FROM logins WHERE token_hash = ?", token_hash)
+        return str(rows[0][0]) if rows and rows[0][1] > self._now() else ""
+
+    def end_login(self, token_hash: str) -> None:
+        with self._transaction():
+            self._change("DELETE FROM logins WHERE token_hash = ?", token_hash)
+
+    # --- asking ----------------------------------------------------------------------------------
+
+    def ask(self, asked: Asked) -> tuple[Interaction, bool]:
+        with self._transaction():
+            run = self._active_run(asked.run_id)
+            created = self._insert(asked)
+            if created is None:
+                return self._known(asked), False
+            return self._given_before(asked, created, run) or created, True
+
+    def _active_run(self, run_id: str) -> Run:
+        """It cannot end before we are done: a question of an ended run would wait for nobody."""
+        rows = self._rows(f"{_RUNS} WHERE id = ?{self._locked_for_readers}", run_id)
+        if not rows:
+            raise Refused(404, "not_found", "there is no such run")
+        run = _run(rows[0])
+        if not run.active:
+            raise Refused(409, "invalid_state", "this run has ended; start another one")
+        return run
+
+    def _insert(self, asked: Asked) -> Interaction | None:
+        """None if the run has used this id already."""
+        now = self._now()
+        names = ("run_id", "request_id", "kind", "tool", "body", "digest", "people")
+        fixed = {name: getattr(asked, name) for name in names}
+        created = Interaction(id=uuid.uuid4().hex, **fixed, created_at=now, expires_at=now + asked.expires_in)
+        values = {**created.as_dict(), "likeness": asked.likeness, "words": _words(asked)}
+        columns, marks = ", ".join(values), ", ".join("?" * len(values))
+        insert = f"INSERT INTO interactions ({columns}) VALUES ({marks}) ON CONFLICT (run_id, request_id) DO NOTHING"
+        if self._change(insert, *values.values()) == 0:
+            return None
+        self._note(created.id, "asked", asked.run_id, now)
+        return created
+
+    def _known(self, asked: Asked) -> Interaction:
+        known = self._one("run_id = ? AND request_id = ?", asked.run_id, asked.request_id)
+        if known is None or known.digest != asked.digest:
+            why = "this X-M-Request-ID was used for another request; make a new one"
+            raise Refused(422, "another_body", why, known)
+        return known
+
+    def _given_before(self, asked: Asked, created: Interaction, run: Run) -> Interaction | None:
+        """Decided by what a person has said already: too late for the last try, or as a rule."""
+        now = created.created_at
+        late = self._take_late(asked, now)
+        if late is not None:
+            return self._decide(created.but(agreed=late.agreed), _again(late), now)
+        for rule in self.rules() if asked.kind == "approval" and asked.people == 1 else ():
+            if applies(rule, tool=asked.tool, payload=asked.payload, run_id=run.id, project=run.project):
+                by = f"rule {rule.id[:8]} of {rule.created_by}"
+                return self._decide(created, Answer(allow=True, by=by, digest=asked.digest), now)
+        return None
+
+    def _take_late(self, asked: Asked, now: float) -> Interaction | None:
+        """Once: the agent that tries a third time asks again."""
+        late = self._one(
+            "run_id = ? AND likeness = ? AND people >= ? AND state = 'expired' AND allow IS NOT NULL AND NOT used "
+            f"AND decided_at > ? ORDER BY decided_at DESC LIMIT 1{self._locked}",
+            *(asked.run_id, asked.likeness, asked.people, now - LATE_ANSWERS_LIVE),
+        )
+        return None if late is None else self._set(late, used=True)
+
+    # --- answering -------------------------------------------------------------------------------
+
+    def answer(self, interaction_id: str, answer: Answer) -> Interaction:
+        with self._transaction():
+            known = self._one(f"id = ?{self._locked}", interaction_id)
+            if known is None:
+                raise Refused(404, "not_found", "there is no such question")
+            if answer.digest != known.digest:
+                raise Refused(422, "not_what_was_shown", "this answer is about something else than the question", known)
+            now = self._now()
+            if known.state == PENDING and known.expires_at <= now:
+                known = self._ended(known, now, _TOO_LATE)
+            if known.allow is None:
+                return self._agreed(known, answer, now) if answer.allow else self._decide(known, answer, now)
+            if _is_said_again(known, answer):
+                return known
+            raise Refused(409, "already_decided", f"{known.decided_by} has answered already", known)
+
+    def _agreed(self, known: Interaction, answer: Answer, now: float) -> Interaction:
+        if known.people > 1 and answer.updated_input is not None:
+            why = "several people have to agree to this, so nobody can change it alone"
+            raise Refused(422, "not_alone", why, known)
+        agreed = tuple(dict.fromkeys((*known.agreed, answer.by)))
+        if len(agreed) >= known.people:
+            return self._decide(known.but(agreed=agreed), answer, now)
+        if agreed == known.agreed:
+            return known
+        self._note(known.id, "agreed", answer.by, now)
+        return self._set(known, agreed=agreed)
+
+    def _decide(self, known: Interaction, answer: Answer, now: float) -> Interaction:
+        late = known.state == EXPIRED
+        self._note(known.id, f"{'late ' if late else ''}{'allow' if answer.allow else 'block'}", answer.by, now)
+        return self._set(
+            known,
+            agreed=known.agreed,
+            state=EXPIRED if late else DECIDED,
+            allow=answer.allow,
+            message=answer.message,
+            response=answer.response,
+            updated_input=answer.updated_input,
+            decided_by=answer.by,
+            decided_at=now,
+        )
+
+    def expire(self) -> list[Interaction]:
+        now = self._now()
+        if not self._rows("SELECT 1 FROM interactions WHERE state = 'pending' AND expires_at <= ? LIMIT 1", now):
+            return []
+        with self._transaction():
+            due = self._all(f"state = 'pending' AND expires_at <= ?{self._locked_or_left}", now)
+            return [self._ended(one, now, _TOO_LATE) for one in due]
+
+    def _ended(self, known: Interaction, now: float, message: str) -> Interaction:
+        self._note(known.id, "expired", "", now)
+        return self._set(known, state=EXPIRED, message=message)
+
+    # --- rules -----------------------------------------------------------------------------------
+
+    def add_rule(self, rule: Rule) -> None:
+        marks = ", ".join("?" * len(_RULE))
+        with self._transaction():
+            insert = f"INSERT INTO rules ({', '.join(_RULE)}) VALUES ({marks})"
+            self._change(insert, *(getattr(rule, name) for name in _RULE))
+            self._note(rule.id, "rule", rule.created_by, self._now())
+
+    def rules(self) -> list[Rule]:
+        return [Rule(**dict(zip(_RULE, row, strict=True))) for row in self._rows(_RULES)]
+
+    def end_rule(self, rule_id: str) -> bool:
+        with self._transaction():
+            now = self._now()
+            ended = self._change("UPDATE rules SET ended_at = ? WHERE id = ? AND ended_at IS NULL", now, rule_id) == 1
+            if ended:
+                self._note(rule_id, "rule ended", "", now)
+            return ended
+
+    # --- looking ---------------------------------------------------------------------------------
+
+    def interaction(self, interaction_id: str) -> Interaction | None:
+        return self._one("id = ?", interaction_id)
+
+    def interactions(self, *, pending: bool, run_id: str = "", text: str = "", limit: int = 200) -> list[Interaction]:
+        where, values = ["state = 'pending'" if pending else "state != 'pending'"], []
+        if run_id:
+            where.append("run_id = ?")
+            values.append(run_id)
+        if text:
+            where.append(f"{self._position}(words, ?) > 0")
+            values.append(text.casefold())
+        order = "created_at, id" if pending else "created_at DESC, id"
+        return self._all(f"{' AND '.join(where)} ORDER BY {order} LIMIT {int(limit)}", *values)
+
+    def states(self, ids: Sequence[str]) -> list[Interaction]:
+        found: list[Interaction] = []
+        for start in range(0, len(ids), _AT_ONCE):
+            some = ids[start : start + _AT_ONCE]
+            found += self._all(f"state != 'pending' AND id IN ({', '.join('?' * len(some))})", *some)
+        return found
+
+    def recent(self, seconds: float) -> list[Interaction]:
+        since = self._now() - seconds
+        return self._all("id IN (SELECT about FROM audit WHERE at >= ?) ORDER BY created_at, id", since)
+
+    def _one(self, where: str, *values: Any) -> Interaction | None:
+        found = self._all(where, *values)
+        return found[0] if found else None
+
+    def _all(self, where: str, *values: Any) -> list[Interaction]:
+        return [_interaction(row) for row in self._rows(f"{_SELECT} WHERE {where}", *values)]
+
+    def _set(self, known: Interaction, **changes: Any) -> Interaction:
+        names = ", ".join(f"{name} = ?" for name in changes)
+        values = [
+            json.dumps(value) if name in _JSON and value is not None else value for name, value in changes.items()
+        ]
+        self._change(f"UPDATE interactions SET {names} WHERE id = ?", *values, known.id)
+        return known.but(**changes)
+
+    def _note(self, about: str, what: str, who: str, now: float) -> None:
+        self._change("INSERT INTO audit (at, about, what, who) VALUES (?, ?, ?, ?)", now, about, what, who)
+
+    # --- migrations ------------------------------------------------------------------------------
+
+    def _migrate(self, version: int, kinds: dict[str, str], done: Callable[[int], None]) -> None:
+        """Inside a transaction that nobody else has at the same time."""
+        if version > len(MIGRATIONS):
+            raise UsageError("this store was written by a newer Fairlead", hint="update this one")
+        for number, script in enumerate(MIGRATIONS[version:], version + 1):
+            for statement in _statements(script.format_map(kinds)):
+                self._change(statement)
+            done(number)
+
+
+def storable(value: Any) -> Any:
+    """What no database takes in a text, NUL and halves of characters, by its name."""
+    if not isinstance(value, str) or (value.isascii() and "\0" not in value):
+        return value
+    return value.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()
+
+
+def _statements(script: str) -> Iterator[str]:
+    return (statement for statement in script.split(";") if statement.strip())
+
+
+def _run(row: Row) -> Run:
+    return Run(**dict(zip(_RUN, row, strict=True)))
+
+
+def _interaction(row: Row) -> Interaction:
+    fields = dict(zip(_COLUMNS, row, strict=True))
+    for name in _JSON:
+        fields[name] = None if fields[name] is None else json.loads(fields[name])
+    fields["agreed"] = tuple(fields["agreed"])
+    fields["allow"] = None if fields["allow"] is None else bool(fields["allow"])
+    fields["used"] = bool(fields["used"])
+    return Interaction(**fields)
+
+
+def _again(late: Interaction) -> Answer:
+    """What a person said to the same question before, when the agent waited no longer."""
+    return Answer(
+        allow=bool(late.allow),
+        by=late.decided_by,
+        digest=late.digest,
+        message=late.message,
+        response=late.response,
+        updated_input=late.updated_input,
+    )
+
+
+def _is_said_again(known: Interaction, answer: Answer) -> bool:
+    """The same person's same answer, whose receipt was lost; or one of several who had agreed."""
+    if answer.allow and known.allow and known.people > 1 and answer.by in known.agreed:
+        return True
+    names = ("allow", "message", "response", "updated_input")
+    return known.decided_by == answer.by and all(getattr(known, name) == getattr(answer, name) for name in names)
+
+
+def _words(asked: Asked) -> str:
+    """What a search looks at: the text as a person reads it, not as JSON writes it."""
+    return "\n".join((asked.tool, *_texts(asked.payload))).casefold()
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
+    elif value is not None:
+        yield str(value)
