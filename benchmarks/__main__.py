@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import functions, guard, spawning, starting
+from benchmarks import approvals, functions, guard, spawning, starting
 from benchmarks.measure import Suite
 
 SUITES = {
@@ -17,6 +17,7 @@ SUITES = {
     "functions": (functions.run, 60),
     "starting": (starting.run, 25),
     "guard": (guard.run, 60),
+    "approvals": (approvals.run, 1000),
 }
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 

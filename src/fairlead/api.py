@@ -75,7 +75,7 @@ class Hooks:
             active=tuple(active),
         )
         loaded = layers.load(places, reads=dialects, agent=agent, own=own, trust_project=trust_project)
-        setting = Setting(project=places.project, home=places.home, environ=environ)
+        setting = Setting(project=places.project, home=places.home, environ=environ, agent=agent)
         hooks = cls(loaded.hooks, problems=loaded.problems, setting=setting)
         hooks.replaced = loaded.replaced
         return hooks

@@ -111,7 +111,7 @@ def _why_not(hook: Hook, event: Event, names: Sequence[str]) -> tuple[str, bool]
 def in_order(hooks: Sequence[Hook]) -> list[Hook]:
     """Hooks of each dialect together, in the order of their groups; Fairlead's own by priority."""
     order = {name: index for index, name in enumerate(dialects.HOOK_HALVES)}
-    first = (False, 0)
+    first = (0, 0)
     return sorted(hooks, key=lambda h: (order[h.origin.dialect], h.place if h.origin.dialect == "fairlead" else first))
 
 
@@ -121,8 +121,10 @@ def judge(plan: Plan, event: Event, setting: Setting) -> Judging:
     first = event
     if event.name in REWRITABLE:
         said: dict[str, Verdict] = {}
+        refused = ""
         for group in plan.groups:
-            said[group.dialect] = verdict = yield from _row(group, event, setting, reports)
+            said[group.dialect] = verdict = yield from _row(group, event, setting, reports, refused)
+            refused = refused or (f"hooks of {group.dialect} have refused it already" if verdict.denies else "")
             event = _rewritten(group.half, event, verdict)
     else:
         said = yield from _side_by_side(plan.groups, event, setting, reports)
@@ -152,19 +154,21 @@ def _side_by_side(
     return said
 
 
-def _row(group: Group, event: Event, setting: Setting, reports: list[Report]) -> Row:
-    verdict = yield from _attempt(group, event, setting, reports)
+def _row(group: Group, event: Event, setting: Setting, reports: list[Report], refused: str = "") -> Row:
+    """`refused`: why no person has to be asked any more."""
+    verdict = yield from _attempt(group, event, setting, reports, refused)
     attempt = 1
     while (retry := group.half.again(event, verdict, group.hooks, attempt)) is not None:
-        verdict = yield from _attempt(group, retry, setting, reports)
+        verdict = yield from _attempt(group, retry, setting, reports, refused)
         attempt += 1
     return verdict
 
 
-def _attempt(group: Group, event: Event, setting: Setting, reports: list[Report]) -> Row:
+def _attempt(group: Group, event: Event, setting: Setting, reports: list[Report], refused: str) -> Row:
     half, verdicts, ended = group.half, [], ""
     for hooks in group.batches:
         batch = _reports(half, hooks, event, ended)
+        _ask_nobody(batch, refused)
         reports += batch
         try:
             if not ended:
@@ -183,6 +187,7 @@ def _attempt(group: Group, event: Event, setting: Setting, reports: list[Report]
             if verdict.updated_input is not None:
                 report.verdict = verdict = tools.heard(half.TOOLS, report.event, event, verdict, report.view)
             verdicts.append(verdict)
+            refused = refused or (f"{report.hook.name} has refused it already" if verdict.denies else "")
             if half.ends_row(event, verdict):
                 ended = ended or f"{report.hook.name} has decided already"
             event = _rewritten(half, event, verdict)
@@ -190,7 +195,8 @@ def _attempt(group: Group, event: Event, setting: Setting, reports: list[Report]
 
 
 def _reports(half: HookHalf, hooks: Sequence[Hook], event: Event, ended: str) -> list[Report]:
-    """Each hook with the event as it knows it; a guard of ours reads a whole patch, others file by file."""
+    """Each hook with the event as it knows it; a guard of ours reads a whole patch, a person is asked once, others
+    look at it file by file."""
     patch = getattr(event, "tool_name", "") == tools.PATCH
     if half.TOOLS is None and not patch and not tools.several(event):
         return [Report(hook, event, why=ended) for hook in hooks]
@@ -198,8 +204,19 @@ def _reports(half: HookHalf, hooks: Sequence[Hook], event: Event, ended: str) ->
     return [
         Report(hook, seen, why=ended, view=index)
         for hook in hooks
-        for index, seen in enumerate((event,) if patch and hook.handler.kind == "guard" else views)
+        for index, seen in enumerate((event,) if _as_a_whole(hook, patch=patch) else views)
     ]
+
+
+def _ask_nobody(batch: Sequence[Report], why: str) -> None:
+    """About what has been refused already, if it has."""
+    for report in batch if why else ():
+        if report.hook.handler.kind == "approval":
+            report.why = report.why or why
+
+
+def _as_a_whole(hook: Hook, *, patch: bool) -> bool:
+    return hook.handler.kind == "approval" or (patch and hook.handler.kind == "guard")
 
 
 def _allow_as_a_whole(batch: Sequence[Report]) -> None:
@@ -215,12 +232,23 @@ def _allow_as_a_whole(batch: Sequence[Report]) -> None:
 
 def _make_ready(report: Report, setting: Setting) -> None:
     hook, event = report.hook, report.event
+    if report.why:
+        return
     try:
-        report.why = hook.condition(event) if hook.condition is not None else ""
+        report.why = _does_not_apply(hook, event) if hook.condition is not None else ""
         if not report.why:
             report.work = hook.handler.start(hook, event, setting)
     except Exception as error:  # noqa: BLE001  # also what a stranger's module does on import
         report.outcome = error
+
+
+def _does_not_apply(hook: Hook, event: Event) -> str:
+    """A person who is asked about a whole call is asked if the condition holds for a part of it."""
+    assert hook.condition is not None  # noqa: S101  # for mypy
+    if hook.handler.kind != "approval":
+        return hook.condition(event)
+    reasons = [hook.condition(view) for view in tools.views(None, event)]
+    return "" if "" in reasons else reasons[0]
 
 
 def _settle(half: HookHalf, report: Report, setting: Setting) -> None:
@@ -269,8 +297,11 @@ def _rewritten(half: HookHalf, event: Event, verdict: Verdict) -> Event:
 
 
 def _decide(first: Event, last: Event, said: dict[str, Verdict], reports: list[Report]) -> Decision:
+    merged = merge(said.values())
+    if merged.decision in ("ask", "defer") and _has_been_agreed(reports):
+        merged = merged.but(decision="allow", said="")
     fields = {
-        **merge(said.values()).__dict__,
+        **merged.__dict__,
         "reports": tuple(reports),
         "groups": said,
         "notes": _notes(reports),
@@ -278,6 +309,12 @@ def _decide(first: Event, last: Event, said: dict[str, Verdict], reports: list[R
     if last is not first:
         fields["updated_input"] = last.tool_input  # type: ignore[attr-defined]  # rewritable events have one
     return Decision(**fields)
+
+
+def _has_been_agreed(reports: list[Report]) -> bool:
+    """A person was asked, and said yes: that is the answer to whoever wanted one to be asked."""
+    asked = [r.verdict for r in reports if r.hook.handler.kind == "approval" and r.verdict is not None]
+    return bool(asked) and all(verdict.decision == "allow" for verdict in asked)
 
 
 def _notes(reports: list[Report]) -> tuple[str, ...]:

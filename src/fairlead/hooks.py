@@ -107,9 +107,10 @@ class Hook(Record):
         return any(self.matcher(name) for name in names)
 
     @property
-    def place(self) -> tuple[bool, int]:
-        """Higher priorities first; those who judge come last, since they must see what everybody has rewritten."""
-        return self.handler.kind in ("guard", "approval"), -self.priority
+    def place(self) -> tuple[int, int]:
+        """Higher priorities first. Guards come last, since they must see what everybody has rewritten, and people after
+        them: nobody is asked about what a guard refuses."""
+        return {"guard": 1, "approval": 2}.get(self.handler.kind, 0), -self.priority
 
     def identity(self) -> tuple[object, ...]:
         return (self.origin.dialect, *self.handler.identity(), self.timeout)
@@ -123,6 +124,8 @@ class Setting(Record):
     environ: Mapping[str, str]
     deadline: float | None = None
     """On the monotonic clock: every hook ends before it."""
+    agent: str = ""
+    """Whose events they are, where that is known."""
 
     def limit(self, timeout: float | None) -> float | None:
         """Seconds that a hook may take now."""

@@ -11,6 +11,12 @@ COMMANDS = {
     "list": "every hook in force, and where it comes from",
     "explain": "what would happen to an event, hook by hook, and why",
     "guard": "what a shell command does, and what the guard says to it",
+    "init": "put Fairlead into the agents on this machine",
+    "uninstall": "take it out again, without a trace",
+    "doctor": "what keeps hooks from running on this machine, and what to do about it",
+    "serve": "the approval service and its inbox: agents ask, people answer",
+    "run": "start an agent under supervision: a person is asked before it acts",
+    "inbox": "what waits for an answer; allow or refuse it",
     "demo": "see it work in a scratch project, with no agent installed",
 }
 

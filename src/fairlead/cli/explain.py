@@ -33,13 +33,15 @@ def main(words: list[str]) -> int:
 def _main(words: list[str]) -> int:
     options = _parser().parse_args(words)
     from fairlead import dialects, explaining
-    from fairlead.answering import deadline_for
+    from fairlead.answering import add_asking, deadline_for
 
     agent = options.agent or explaining.ASKED_BY
     if options.like:
         options.agent = agent
     event = _event(options, agent)
     hooks = _load(options, event)
+    if options.like:
+        add_asking(hooks, agent, os.environ)
     out, sys.stdout = sys.stdout, sys.stderr  # what a hook in this process prints is not ours
     try:
         deadline = deadline_for(dialects.agent_half(agent), event) if options.like == "hook" else None

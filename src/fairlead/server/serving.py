@@ -128,7 +128,7 @@ def serve(options: Options, environ: Mapping[str, str], ready: Callable[[str, st
         address = f"{'https' if options.certificate else 'http'}://{options.host}:{port}"
         config = uvicorn.Config(
             app,
-            log_level="warning",
+            log_level="critical",  # a request that was cut off by our end is no news
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=1,

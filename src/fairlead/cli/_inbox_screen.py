@@ -1,0 +1,695 @@
+"""The inbox as a screen in the terminal (Textual): what waits, all of it in sight, answered with one key.
+
+Whatever an agent wrote is shown as the server made it visible, and once more what a terminal could reorder: no
+character that moves, hides or colours anything comes from a tool.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+import time
+import unicodedata
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import quote, urlsplit
+
+from rich.text import Text
+from textual import work
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.css.query import NoMatches
+from textual.screen import ModalScreen
+from textual.widgets import Footer, Input, Label, OptionList, SelectionList, Static, TextArea
+from textual.widgets.option_list import Option
+from textual.widgets.selection_list import Selection
+
+from fairlead.server.visible import CLOSE, OPEN, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    Item = dict[str, Any]
+
+ARMED_AFTER = 0.4
+"""Seconds that a question must stand still before a key answers it: nobody decides about what has just moved."""
+_BACK = 1.0
+"""Seconds until the next try when the server is away."""
+_SILENCE = 40.0
+"""The server says something every 15 s."""
+_RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
+
+
+def show(address: str, key: str) -> int:
+    """Until the person leaves."""
+    InboxScreen(Client(address, key)).run()
+    return 0
+
+
+# --- text ------------------------------------------------------------------------------------------------
+
+
+def safe(text: object) -> str:
+    """For the terminal: letters that are written from right to left would move what stands beside them."""
+    look = str(text)
+    if look.isascii() and "\x1b" not in look and look.isprintable():
+        return look
+    return "".join(_in_place(character) for character in look)
+
+
+def _in_place(character: str) -> str:
+    if character in f"\n{OPEN}{CLOSE}":
+        return character
+    if character == "\t":
+        return "    "
+    if unicodedata.bidirectional(character) in _RIGHT_TO_LEFT:
+        return f"{OPEN}U+{ord(character):04X}{CLOSE}"
+    return shown(character) if character != " " else character
+
+
+def editable(text: str) -> str:
+    """As it is edited: every character in sight; `meant` reads it back."""
+    return "\n".join(
+        "\t".join("".join(map(_in_place, shown(piece))) for piece in line.split("\t")) for line in text.split("\n")
+    )
+
+
+def meant(text: str) -> str:
+    """Raises ValueError for a name in ⟨…⟩ that is none."""
+    first, *rest = text.split(OPEN)
+    return first + "".join(_meant(part) for part in rest)
+
+
+def _meant(part: str) -> str:
+    name, closed, after = part.partition(CLOSE)
+    kind, _, digits = name.partition("+")
+    if closed and kind == "U":
+        return chr(int(digits, 16)) + after
+    count, _, what = ("1 spaces" if name == "space" else name).partition(" ")
+    if not closed or what != "spaces":
+        raise ValueError(f"{OPEN}{name[:20]} is no character; write its number, as in {OPEN}U+00E9{CLOSE}")
+    return " " * int(count) + after
+
+
+def _for(seconds: float) -> str:
+    seconds = max(0, int(seconds))
+    for size, name in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {name}"
+    return f"{seconds} s"
+
+
+# --- the server ------------------------------------------------------------------------------------------
+
+
+class Gone(Exception):  # noqa: N818  # a fact about the server
+    """It does not answer."""
+
+
+class Client:
+    def __init__(self, address: str, key: str) -> None:
+        self.address = address
+        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        self._line: socket.socket | None = None
+
+    def call(self, method: str, path: str, fields: Mapping[str, Any] | None = None) -> tuple[int, Any]:
+        connection = self._connection(10)
+        try:
+            connection.request(method, path, json.dumps(fields) if fields is not None else None, self._headers)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise Gone(f"{self.address} does not answer: {error}") from None
+        finally:
+            connection.close()
+
+    def changes(self) -> Iterator[None]:
+        """One for each change; the first when the line stands."""
+        connection = self._connection(_SILENCE)
+        try:
+            connection.request("GET", "/api/stream", headers=self._headers)
+            self._line = connection.sock
+            answer = connection.getresponse()
+            if answer.status != http.client.OK:
+                raise Gone(f"the server refuses: {answer.status}")
+            yield None
+            while line := answer.readline():
+                if line.startswith(b"event: interaction"):
+                    yield None
+        except (OSError, http.client.HTTPException) as error:
+            raise Gone(str(error)) from None
+        finally:
+            connection.close()
+
+    def hang_up(self) -> None:
+        """Ends `changes`, which may be waiting in another thread."""
+        if self._line is not None:
+            with suppress(OSError):
+                self._line.shutdown(socket.SHUT_RDWR)
+
+    def _connection(self, timeout: float) -> http.client.HTTPConnection:
+        parts = urlsplit(self.address)
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        return kind(parts.netloc, timeout=timeout)
+
+
+# --- how a question looks --------------------------------------------------------------------------------
+
+_MARKS = {"-": "red", "+": "green", " ": "dim"}
+
+
+def line_of(item: Item, now: float) -> Text:
+    """In the list."""
+    left = "" if item["state"] != "pending" else f" · {_for(item['expires_at'] - now)} left"
+    about = next((part.get("text") or part.get("question") or "" for part in item["parts"]), "")
+    return Text.assemble(
+        (safe(item["tool"]), "bold"),
+        f"  {_beginning(safe(about))}\n",
+        (f"{safe(item['run']['agent'] or 'an agent')} · {_for(now - item['created_at'])} old{left}", "dim"),
+    )
+
+
+def _beginning(text: str) -> str:
+    first = text.partition("\n")[0][:60]
+    return first if first == text else f"{first} …"
+
+
+def detail_of(item: Item, now: float) -> Text:
+    """All of it."""
+    run = item["run"]
+    text = Text()
+    text.append(f"{safe(item['tool'])}\n", "bold")
+    text.append(" · ".join(safe(run[name]) for name in ("agent", "project", "title") if run[name]) + "\n", "dim")
+    for warning in item["warnings"]:
+        text.append(f"! {safe(warning)}\n", "bold yellow")
+    for part in item["parts"]:
+        _add_part(text, part)
+    text.append(_standing(item, now), "bold")
+    return text
+
+
+def _add_part(text: Text, part: Mapping[str, Any]) -> None:
+    size = f" ({part['lines']} lines, {part['bytes']} bytes)" if part.get("lines", 1) > 1 else ""
+    everywhere = " (everywhere in the file)" if part.get("everywhere") else ""
+    text.append(f"\n{safe(part['label'])}{size}{everywhere}\n", "underline")
+    if "diff" in part:
+        for mark, line in part["diff"]:
+            text.append(f"{mark} {safe(line)}\n", _MARKS[mark])
+    elif "question" in part:
+        text.append(f"{safe(part['question'])}\n")
+        for option in part["options"]:
+            text.append(f"  • {safe(option['label'])}")
+            text.append(f"  {safe(option['description'])}\n", "dim")
+    else:
+        text.append(f"{safe(part['text'])}\n")
+    if part.get("note"):
+        text.append(f"{safe(part['note'])}\n", "bold yellow")
+
+
+def _standing(item: Item, now: float) -> str:
+    if item["state"] == "pending":
+        agreed = f"{', '.join(map(safe, item['agreed']))} agreed; " if item["agreed"] else ""
+        people = f"{item['people']} people have to agree; " if item["people"] > 1 else ""
+        return f"\n{people}{agreed}{_for(item['expires_at'] - now)} left, then the answer is no"
+    return f"\n{outcome(item)}"
+
+
+def outcome(item: Item) -> str:
+    if item["allow"] is None:
+        return f"nobody answered in time: refused. {safe(item['message'])}"
+    said = "allowed" if item["allow"] else "refused"
+    late = ", late: kept for the agent's next try" if item["late"] else ""
+    changed = " with changes" if item["updated_input"] is not None else ""
+    because = f": {safe(item['message'])}" if item["message"] else ""
+    return f"{said}{changed} by {safe(shown(item['decided_by']))}{late}{because}"
+
+
+# --- dialogs ---------------------------------------------------------------------------------------------
+
+_LEAVE: list[BindingType] = [Binding("escape", "leave", "Back")]
+
+
+class Dialog(ModalScreen[Any]):
+    AUTO_FOCUS = "SelectionList, Input, TextArea"
+    BINDINGS: ClassVar[list[BindingType]] = _LEAVE
+    DEFAULT_CSS = """
+    Dialog { align: center middle; }
+    Dialog > Vertical { width: 90%; max-width: 120; height: auto; max-height: 90%; border: round $primary;
+        background: $surface; padding: 0 1; }
+    Dialog TextArea { height: 16; }
+    Dialog VerticalScroll { height: auto; max-height: 30; }
+    Dialog SelectionList { height: auto; max-height: 12; }
+    """
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+
+class Asking(Dialog):
+    """One line of text."""
+
+    def __init__(self, title: str, value: str = "") -> None:
+        super().__init__()
+        self._title, self._value = title, value
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Label(Text(self._title))
+            yield Input(self._value, id="line")
+            yield Label(Text("Enter sends, Escape goes back", "dim"))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        self.dismiss(event.value)
+
+
+class Editing(Dialog):
+    """The text of a call, with every character in sight."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*_LEAVE, Binding("ctrl+s", "done", "Look at the change", priority=True)]
+
+    def __init__(self, title: str, text: str) -> None:
+        super().__init__()
+        self._title, self._text = title, text
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Label(Text(self._title))
+            yield TextArea(self._text, id="text")
+            yield Label(Text("Ctrl+S shows the change before it is sent, Escape goes back", "dim"), id="hint")
+
+    def action_done(self) -> None:
+        try:
+            self.dismiss(meant(self.query_one(TextArea).text))
+        except ValueError as error:
+            self.query_one("#hint", Label).update(Text(safe(error), "bold red"))
+
+
+class Confirming(Dialog):
+    """Something to read, and a yes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*_LEAVE, Binding("a", "yes", "Allow")]
+
+    def __init__(self, title: str, text: Text, keys: str = "a allows this, Escape goes back") -> None:
+        super().__init__()
+        self._title, self._text, self._keys = title, text, keys
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Label(Text(self._title, "bold"))
+            with VerticalScroll():
+                yield Static(self._text)
+            yield Label(Text(self._keys, "dim"))
+
+    def action_yes(self) -> None:
+        self.dismiss(True)
+
+
+class Answering(Dialog):
+    """The questions of an agent, with their options and room for words of one's own."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*_LEAVE, Binding("ctrl+s", "done", "Answer", priority=True)]
+
+    def __init__(self, item: Item) -> None:
+        super().__init__()
+        self._questions = [part for part in item["parts"] if "question" in part]
+
+    def compose(self) -> ComposeResult:
+        with Vertical(), VerticalScroll():
+            for number, part in enumerate(self._questions):
+                yield Label(Text(safe(part["question"]), "bold"))
+                if part["options"]:
+                    yield SelectionList[str](*self._options(part), id=f"options{number}")
+                yield Input(placeholder="an answer of your own", id=f"own{number}")
+            if not self._questions:
+                yield Input(placeholder="your answer", id="own")
+            yield Label(Text("Space chooses, Tab goes on, Ctrl+S answers, Escape goes back", "dim"), id="hint")
+
+    def _options(self, part: Mapping[str, Any]) -> list[Selection[str]]:
+        return [
+            Selection(
+                Text.assemble(safe(option["label"]), (f"  {safe(option['description'])}", "dim")), option["value"]
+            )
+            for option in part["options"]
+        ]
+
+    def on_selection_list_selection_toggled(self, event: SelectionList.SelectionToggled[str]) -> None:
+        """Where one answer is wanted, the last choice stands."""
+        chosen = event.selection_list
+        part = self._questions[int((chosen.id or "options0").removeprefix("options"))]
+        if not part["multiple"]:
+            for value in chosen.selected:
+                if value != event.selection.value:
+                    chosen.deselect(value)
+
+    def action_done(self) -> None:
+        given = self._one() if not self._questions else self._all()
+        if given:
+            self.dismiss(given)
+        else:
+            self.query_one("#hint", Label).update(Text("every question needs an answer", "bold red"))
+
+    def _one(self) -> str:
+        return self.query_one("#own", Input).value.strip()
+
+    def _all(self) -> dict[str, str]:
+        found = {part["key"]: self._given(number, part) for number, part in enumerate(self._questions)}
+        return found if all(found.values()) else {}
+
+    def _given(self, number: int, part: Mapping[str, Any]) -> str:
+        own = self.query_one(f"#own{number}", Input).value.strip()
+        chosen = self.query_one(f"#options{number}", SelectionList).selected if part["options"] else []
+        return ", ".join([*chosen, *([own] if own else [])])
+
+
+# --- the screen --------------------------------------------------------------------------------------------
+
+HELP = """\
+j, k, ↓, ↑     the next question, the one before
+a              allow
+e              change it, look at the change, and allow that
+d              refuse, with a reason
+enter          answer the agent's questions
+w              always allow: make a rule from this question
+r              the rules in force; take one back
+h              history, and back to what waits
+/              search
+page up, down  read on
+q              leave
+
+A question that nobody answers is refused when its time is over. An answer that comes later is
+kept, and the agent's next try takes it."""
+
+
+class InboxScreen(App[None]):
+    TITLE = "Fairlead"
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    #state { height: 1; background: $panel; padding: 0 1; }
+    #list { width: 42; height: 1fr; border: none; border-right: tall $panel; }
+    #scroll { height: 1fr; padding: 0 1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "allow", "Allow"),
+        Binding("e", "edit", "Change"),
+        Binding("d", "refuse", "Refuse"),
+        Binding("enter", "answer", "Answer", priority=False),
+        Binding("w", "always", "Always"),
+        Binding("r", "rules", "Rules"),
+        Binding("h", "history", "History"),
+        Binding("slash", "search", "Search"),
+        Binding("question_mark", "help", "Help"),
+        Binding("q", "quit", "Leave"),
+        Binding("j", "step(1)", show=False),
+        Binding("k", "step(-1)", show=False),
+        Binding("pagedown", "page(1)", show=False),
+        Binding("pageup", "page(-1)", show=False),
+    ]
+
+    def __init__(self, client: Client) -> None:
+        super().__init__()
+        self._client = client
+        self.items: list[Item] = []
+        self.connected = False
+        self._trouble = "connecting"
+        self._done, self._text = False, ""
+        self._shown, self._since = "", 0.0
+        self._left = threading.Event()
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="state")
+        with Horizontal():
+            yield OptionList(id="list")
+            with VerticalScroll(id="scroll"):
+                yield Static(id="detail")
+        yield Footer()
+
+    def on_mount(self) -> None:
+        self.query_one("#list").focus()
+        self.set_interval(1, self._tick)
+        self._follow()
+
+    def on_unmount(self) -> None:
+        self._left.set()
+        self._client.hang_up()
+
+    # --- what the server says ------------------------------------------------------------------------
+
+    @work(thread=True, group="follow")
+    def _follow(self) -> None:
+        while not self._left.is_set():
+            try:
+                for _ in self._client.changes():
+                    self._load_here()
+                self._in_app(self._lost, "the server has ended")
+            except Gone as error:
+                self._in_app(self._lost, str(error))
+            self._left.wait(_BACK)
+
+    def _load_here(self) -> None:
+        path = f"/api/interactions?state={'done' if self._done else 'pending'}&text={quote(self._text)}"
+        status, found = self._client.call("GET", path)
+        if status != http.client.OK:
+            raise Gone(found["error"]["message"])
+        self._in_app(self._show, found["interactions"])
+
+    @work(thread=True, group="load", exclusive=True)
+    def _reload(self) -> None:
+        try:
+            self._load_here()
+        except Gone as error:
+            self._in_app(self._lost, str(error))
+
+    def _in_app(self, action: Callable[..., Any], *values: Any, **named: Any) -> None:
+        """From another thread, unless the person has left."""
+        if not self._left.is_set():
+            with suppress(RuntimeError, NoMatches):
+                self.call_from_thread(action, *values, **named)
+
+    def _lost(self, why: str) -> None:
+        self.connected, self._trouble = False, why
+        self._tick()
+
+    def _show(self, items: list[Item]) -> None:
+        """The chosen question stays the chosen one, wherever it stands now."""
+        self.connected = True
+        chosen, before = self.chosen, self._row()
+        self.items = items
+        listed = self.query_one("#list", OptionList)
+        now = time.time()
+        listed.clear_options()
+        listed.add_options([Option(line_of(item, now), id=item["id"]) for item in items])
+        ids = [item["id"] for item in items]
+        if items:
+            here = chosen is not None and chosen["id"] in ids
+            listed.highlighted = ids.index(chosen["id"]) if chosen and here else min(before or 0, len(ids) - 1)
+        self._tick()
+
+    @property
+    def chosen(self) -> Item | None:
+        row = self._row()
+        return self.items[row] if row is not None and row < len(self.items) else None
+
+    def _row(self) -> int | None:
+        return self.query_one("#list", OptionList).highlighted
+
+    def _tick(self) -> None:
+        state = self.query_one("#state", Static)
+        what = "history" if self._done else f"{len(self.items)} waiting"
+        search = f" · search: {safe(shown(self._text))}" if self._text else ""
+        line = "live" if self.connected else f"not connected, trying again ({safe(shown(self._trouble))})"
+        state.update(Text(f"Fairlead · {what}{search} · {line}", "" if self.connected else "bold red"))
+        self._draw()
+
+    def on_option_list_option_highlighted(self, _event: OptionList.OptionHighlighted) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        item, now = self.chosen, time.time()
+        detail = self.query_one("#detail", Static)
+        if item is None:
+            empty = (
+                "Nothing was asked yet." if self._done else "Nothing waits. New questions appear here by themselves."
+            )
+            detail.update(Text(empty, "dim"))
+            self._shown = ""
+            return
+        detail.update(detail_of(item, now))
+        if self._shown != item["id"] + item["state"]:
+            self._shown, self._since = item["id"] + item["state"], time.monotonic()
+            self.query_one("#scroll", VerticalScroll).scroll_home(animate=False)
+
+    @property
+    def armed(self) -> bool:
+        """Whether what is chosen has stood still long enough to be answered."""
+        return bool(self._shown) and time.monotonic() - self._since >= ARMED_AFTER
+
+    # --- what the person says ------------------------------------------------------------------------
+
+    def _ask(self, dialog: Dialog, then: Callable[[Any], None]) -> None:
+        def given(value: Any) -> None:
+            if value is not None:
+                then(value)
+
+        self.push_screen(dialog, given)
+
+    def _to_answer(self) -> Item | None:
+        item = self.chosen
+        if item is None or item["allow"] is not None:
+            self.bell()
+            return None
+        if not self.armed:
+            self.notify("This has just appeared. Read it, then press the key again.", timeout=2, markup=False)
+            return None
+        return item
+
+    def action_allow(self) -> None:
+        item = self._to_answer()
+        if item is None:
+            return
+        if item["kind"] == "input":
+            self.action_answer()
+        else:
+            self._send(item, {"decision": "allow"})
+
+    def action_refuse(self) -> None:
+        item = self._to_answer()
+        if item is not None:
+            self._ask(
+                Asking(f"Refuse {safe(item['tool'])}. The reason, for the agent:"),
+                lambda said: self._send(item, {"decision": "block", "message": said}),
+            )
+
+    def action_answer(self) -> None:
+        item = self._to_answer()
+        if item is not None and item["kind"] == "input":
+            self._ask(Answering(item), lambda given: self._send(item, {"decision": "allow", "response": given}))
+
+    def on_option_list_option_selected(self, _event: OptionList.OptionSelected) -> None:
+        self.action_answer()
+
+    def action_edit(self) -> None:
+        item = self._to_answer()
+        if item is None:
+            return
+        field = item["edits"]
+        text = editable(item["payload"][field]) if field else json.dumps(item["payload"], indent=2)
+        title = f"Change {field or 'the whole input, as JSON'} of {safe(item['tool'])}"
+        self._ask(Editing(title, text), lambda new: self._edited(item, new))
+
+    def _edited(self, item: Item, new: str) -> None:
+        field = item["edits"]
+        try:
+            update = {**item["payload"], field: new} if field else json.loads(new)
+        except ValueError as error:
+            self.notify(f"This is no JSON: {error}", severity="error", markup=False)
+            return
+        old = item["payload"][field] if field else json.dumps(item["payload"], indent=2)
+        self._ask(
+            Confirming("This is what will run instead:", _change(old, new)),
+            lambda _: self._send(item, {"decision": "allow", "updated_input": update}),
+        )
+
+    def action_always(self) -> None:
+        item = self._to_answer()
+        if item is None:
+            return
+        command = item["payload"].get("command")
+        name = "command" if isinstance(command, str) else "path"
+        value = (
+            command if name == "command" else item["payload"].get("file_path", item["payload"].get("notebook_path", ""))
+        )
+        title = (
+            f"Always allow this {name} in this session; begin with project: or user: for more. `git log *`, `/p/src/**`"
+        )
+        self._ask(Asking(title, editable(str(value))), lambda said: self._ruled(item, name, said))
+
+    def _ruled(self, item: Item, name: str, said: str) -> None:
+        scope, _, rest = said.partition(":")
+        wide = scope in ("project", "user")
+        rule = {"scope": scope if wide else "session", name: rest.strip() if wide else said}
+        try:
+            rule[name] = meant(rule[name])
+        except ValueError as error:
+            self.notify(str(error), severity="error", markup=False)
+            return
+        self._post(f"/api/interactions/{item['id']}/rule", rule, lambda _: self._send(item, {"decision": "allow"}))
+
+    @work(thread=True, group="rules")
+    def action_rules(self) -> None:
+        try:
+            rules = self._client.call("GET", "/api/rules")[1]["rules"]
+        except Gone as error:
+            self._in_app(self._lost, str(error))
+            return
+        lines = "\n".join(
+            f"{number}  {rule['scope']}: {safe(shown(rule['tool']))} {safe(shown(rule['command'] or rule['path']))}"
+            for number, rule in enumerate(rules, 1)
+        )
+        title = f"{lines or 'No rules are in force.'}\n\nThe number of the one to take back:"
+        self._in_app(self._ask, Asking(title), lambda said: self._take_back(rules, said))
+
+    def _take_back(self, rules: list[dict[str, Any]], said: str) -> None:
+        if said.isdecimal() and 0 < int(said) <= len(rules):
+            self._post(f"/api/rules/{rules[int(said) - 1]['id']}", None, lambda _: None, method="DELETE")
+
+    def action_history(self) -> None:
+        self._done = not self._done
+        self._reload()
+
+    def action_search(self) -> None:
+        self._ask(Asking("Search in all that was asked:", self._text), self._search)
+
+    def _search(self, said: str) -> None:
+        self._text = said
+        self._reload()
+
+    def action_help(self) -> None:
+        self.push_screen(Confirming("Keys", Text(HELP), "Escape goes back"))
+
+    def action_step(self, by: int) -> None:
+        listed = self.query_one("#list", OptionList)
+        (listed.action_cursor_down if by > 0 else listed.action_cursor_up)()
+
+    def action_page(self, by: int) -> None:
+        scroll = self.query_one("#scroll", VerticalScroll)
+        (scroll.scroll_page_down if by > 0 else scroll.scroll_page_up)()
+
+    def _send(self, item: Item, said: dict[str, Any]) -> None:
+        path = f"/api/interactions/{item['id']}/answer"
+        self._post(path, {**said, "digest": item["digest"]}, self._sent)
+
+    def _sent(self, item: Item) -> None:
+        waits = item["state"] == "pending"
+        self.notify(
+            _standing(item, time.time()).strip() if waits else outcome(item).capitalize(), timeout=3, markup=False
+        )
+
+    @work(thread=True, group="send")
+    def _post(self, path: str, fields: dict[str, Any] | None, then: Callable[[Any], Any], method: str = "POST") -> None:
+        try:
+            status, found = self._client.call(method, path, fields)
+        except Gone as error:
+            self._in_app(self.notify, f"Not sent: {error}", severity="error", markup=False)
+            return
+        if status < http.client.BAD_REQUEST:
+            self._in_app(then, found)
+        else:
+            self._in_app(self._refused, found)
+        self._reload()
+
+    def _refused(self, found: dict[str, Any]) -> None:
+        stands = found.get("interaction")
+        instead = f" It was {outcome(stands)}." if stands and stands["allow"] is not None else ""
+        self.notify(f"{safe(shown(found['error']['message']))}.{instead}", severity="warning", markup=False)
+
+
+def _change(old: str, new: str) -> Text:
+    from fairlead.server.views import diff_lines
+
+    text = Text()
+    for mark, line in diff_lines(old.split("\n"), new.split("\n")):
+        text.append(f"{mark} {safe(line)}\n", _MARKS[mark])
+    return text

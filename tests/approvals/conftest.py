@@ -1,0 +1,181 @@
+"""A real server in a home of its own, people who answer, and hooks that wait."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from fairlead import approvals
+from tests.conftest import Home, Ran
+
+Json = dict[str, Any]
+Found = TypeVar("Found")
+PATIENCE = 60.0
+"""Seconds after which something hangs."""
+FAIRLEAD = (sys.executable, "-m", "fairlead")
+
+
+def eventually(look: Callable[[], Found | None], what: str) -> Found:
+    """What is there at last; fails when it never comes."""
+    ends = time.monotonic() + PATIENCE
+    while time.monotonic() < ends:
+        found = look()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"{what} did not come within {PATIENCE:g} s")
+
+
+class People:
+    """Those who answer, with the key of the home's user."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+
+    def call(self, method: str, path: str, fields: Json | None = None) -> Json:
+        address = approvals.announced(self._environ)
+        key = (Path(approvals.state_folder(self._environ)) / "token").read_text()
+        status, found = approvals.call(address, method, path, key, fields)
+        assert status < 300, (status, found)
+        return found
+
+    def waiting(self) -> list[Json]:
+        found: list[Json] = self.call("GET", "/api/interactions")["interactions"]
+        return found
+
+    def done(self) -> list[Json]:
+        found: list[Json] = self.call("GET", "/api/interactions?state=done")["interactions"]
+        return found
+
+    def question(self, text: str = "") -> Json:
+        """The first that waits, with this text in what it shows."""
+
+        def look() -> Json | None:
+            try:
+                return next((item for item in self.waiting() if text in json.dumps(item["payload"])), None)
+            except (OSError, approvals.Trouble, approvals.NoAnswer):
+                return None  # the server is not there yet
+
+        return eventually(look, f"a question about {text!r}")
+
+    def answer(self, item: Json, decision: str, **more: Any) -> Json:
+        fields = {"decision": decision, "digest": item["digest"], **more}
+        return self.call("POST", f"/api/interactions/{item['id']}/answer", fields)
+
+
+class Server(People):
+    """`fairlead serve`, which can go and come back on the same port."""
+
+    def __init__(self, place: Home) -> None:
+        super().__init__(place.environ)
+        self._place = place
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = _free_port()
+        self.address = f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        words = [*FAIRLEAD, "serve", "--port", str(self.port), "--json"]
+        self._process = subprocess.Popen(words, env=self._place.environ, stdout=subprocess.PIPE, cwd=self._place.root)
+        assert self._process.stdout is not None
+        assert b"{" in self._process.stdout.readline(), "the server did not start"
+        eventually(self._is_up, "the server")
+
+    def _is_up(self) -> bool:
+        try:
+            return approvals.call(self.address, "GET", "/api/health", "")[0] == 200
+        except approvals.Trouble:
+            return False
+
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        if self._process is not None:
+            self._process.send_signal(number)
+            self._process.wait(PATIENCE)
+            assert self._process.stdout is not None
+            self._process.stdout.close()
+        self._process = None
+
+    def new_run(self) -> dict[str, str]:
+        """The variables of the document."""
+        found = self.call("POST", "/api/runs", {"agent": "claude", "project": "/p", "title": ""})
+        return {"M_RUN_ID": found["run"]["id"], "M_API_KEY": found["key"], "M_SERVER_URL": self.address}
+
+
+def _free_port() -> int:
+    with socket.socket() as any_socket:
+        any_socket.bind(("127.0.0.1", 0))
+        port: int = any_socket.getsockname()[1]
+        return port
+
+
+class Waiting:
+    """A process that waits for an answer."""
+
+    def __init__(self, words: list[str], stdin: bytes, environ: Mapping[str, str], cwd: Path) -> None:
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, env=dict(environ), cwd=cwd)
+        self._result: list[tuple[bytes, bytes]] = []
+        self._thread = threading.Thread(target=lambda: self._result.append(self._process.communicate(stdin)))
+        self._thread.start()
+
+    @property
+    def is_waiting(self) -> bool:
+        return self._thread.is_alive()
+
+    def end(self) -> Ran:
+        self._thread.join(PATIENCE)
+        hangs = self._thread.is_alive()
+        self.kill()
+        assert not hangs, "the hook hangs"
+        out, err = self._result[0]
+        return Ran(subprocess.CompletedProcess(self._process.args, self._process.returncode, out, err))
+
+    def kill(self) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+        self._thread.join(PATIENCE)
+
+
+Start = Callable[..., Waiting]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Home:
+    """With a state of its own, whatever the machine's variables say."""
+    home = Home(tmp_path)
+    home.environ["XDG_STATE_HOME"] = str(tmp_path / "state")
+    return home
+
+
+@pytest.fixture
+def start(place: Home) -> Iterator[Start]:
+    """Begin a hook (or any program) and go on; nothing is left running."""
+    begun: list[Waiting] = []
+
+    def begin(*words: str, stdin: Mapping[str, Any] | bytes = b"", env: Mapping[str, str] | None = None) -> Waiting:
+        raw = stdin if isinstance(stdin, bytes) else json.dumps(stdin).encode()
+        command = [*FAIRLEAD, *words] if not os.path.isabs(words[0]) else list(words)
+        begun.append(Waiting(command, raw, {**place.environ, **(env or {})}, place.project))
+        return begun[-1]
+
+    yield begin
+    for one in begun:
+        one.kill()
+
+
+@pytest.fixture
+def server(place: Home) -> Iterator[Server]:
+    made = Server(place)
+    made.start()
+    yield made
+    made.stop(signal.SIGKILL)
