@@ -128,7 +128,9 @@ def test_a_removal_that_cannot_be_read_is_an_error(path: object) -> None:
 
 
 MAKE = payload("PreToolUse", **SHELL)
-WANTED = 'a hook wants another input, and augment cannot take anything out of it; call the tool again with: {"command":"ls"}'
+WANTED = (
+    'a hook wants another input, and augment cannot take anything out of it; call the tool again with: {"command":"ls"}'
+)
 AFTER = payload("PostToolUse", **SHELL, tool_output="x")
 
 

@@ -109,7 +109,13 @@ def test_an_observer_that_fails_stops_nothing_and_is_reported(folder: Path, dial
         decision = fire_with(hooks, event)
         (report,) = decision.reports
         if not report.error:  # an answer in this dialect, whatever it was meant to be
-            assert name in ("exit 126", "exit 127", "half a verdict", "verdict too long")
+            assert name in (
+                "exit 126",
+                "exit 127",
+                "half a verdict",
+                "verdict too long",
+                "timeout with a verdict half said",
+            )
             continue
         assert decision.allowed, name
         assert decision.notes == (f"hook {name} failed: {report.error}",)
