@@ -206,3 +206,15 @@ def test_an_engine_must_be_told_whose_it_is(fairlead: Callable[..., Ran]) -> Non
     ran = fairlead("fire", stdin={"tool": "Bash", "input": {}})
     assert ran.code == 64
     assert "--agent is missing" in ran.err
+
+
+def test_who_calls_us_by_claude_codes_name_is_answered_in_its_own_words() -> None:
+    """Grok reads Claude Code's settings too, and finds our call there."""
+    from fairlead.answering import Request, as_hook
+
+    about = b'"hookEventName": "PreToolUse", "sessionId": "s", "cwd": "/", "workspaceRoot": "/"'
+    raw = b"{" + about + b', "toolName": "Bash", "toolInput": {"command": "rm -rf /"}}'
+    request = Request(agent="claude-code", raw=raw, guard=True, environ={"HOME": "/nowhere"}, managed="/nowhere")
+    assert as_hook(request).reply.stdout.startswith(b'{"decision":"deny"')
+    harmless = request.but(raw=raw.replace(b"rm -rf /", b"ls"))
+    assert as_hook(harmless).reply == as_hook(harmless.but(agent="grok")).reply

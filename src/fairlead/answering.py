@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import time
 
-from fairlead import dialects, tools
+from fairlead import dialects, tools, wire
 from fairlead._record import Record
 from fairlead.api import Hooks
 from fairlead.degrade import degrade
-from fairlead.errors import FairleadError
+from fairlead.errors import FairleadError, InputError
 from fairlead.events import PreToolUse
 from fairlead.hooks import Hook, Origin
 from fairlead.stops import STOPS, StopFiles
@@ -74,8 +74,24 @@ def as_hook(request: Request) -> Answer:
         deadline = deadline_for(half, event, request.started, request.patience)
         event, decision = told(half, hooks, event, hooks.fire_sync(event, deadline=deadline))
     except FairleadError as error:
+        other = _who_else(request) if isinstance(error, InputError) else ""
+        if other:
+            return as_hook(request.but(agent=other))
         return Answer(reply=half.write_failure(request.event_name, _sentence(error)))
     return Answer(reply=half.write_reply(event, decision), notes=decision.notes)
+
+
+def _who_else(request: Request) -> str:
+    """Grok and others also read Claude Code's settings, and call us by its name: whose event it really is."""
+    if request.agent != "claude-code" or request.event_name:
+        return ""
+    from fairlead.recognising import recognise
+
+    try:
+        found = recognise(wire.decode_object(request.raw), request.environ)
+    except InputError:
+        return ""
+    return found[0] if len(found) == 1 and found[0] != request.agent else ""
 
 
 def _project_of(request: Request) -> str:
