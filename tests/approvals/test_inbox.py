@@ -149,3 +149,9 @@ def test_an_agents_key_is_nobodys(server: Server) -> None:
     run = server.new_run()
     status, _ = approvals.call(server.address, "GET", "/api/interactions", run["M_API_KEY"])
     assert status == 403
+
+
+def test_an_agent_cannot_answer_itself_by_the_way(fairlead: Callable[..., Ran]) -> None:
+    ran = fairlead("inbox", "allow", "x", env={"M_RUN_ID": "r1"})
+    assert ran.code == 64
+    assert "an agent can ask, and never decide" in ran.err

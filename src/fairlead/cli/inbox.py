@@ -32,12 +32,14 @@ def main(words: list[str]) -> int:
 def _main(words: list[str]) -> int:
     options = _parser().parse_args(words)
     _check(options)
+    if options.action or options.link:
+        _refuse_agents(os.environ)
     server = Server(os.environ)
     if options.link:
         return _link(server, options)
     if options.action:
         return _answer(server, options)
-    if _wants_screen(options) and (code := _screen(server)) is not None:
+    if not os.environ.get("M_RUN_ID") and _wants_screen(options) and (code := _screen(server)) is not None:
         return code
     return _list(server, options)
 
@@ -65,6 +67,14 @@ def _check(options: argparse.Namespace) -> None:
 
 
 # --- the server --------------------------------------------------------------------------------------
+
+
+def _refuse_agents(environ: Mapping[str, str]) -> None:
+    """No wall, since an agent runs as its user and can take the variable out; but none answers itself by the way."""
+    if environ.get("M_RUN_ID"):
+        raise UsageError(
+            "this is inside a supervised run: an agent can ask, and never decide", hint="use another terminal"
+        )
 
 
 class Server:
