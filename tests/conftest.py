@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -15,6 +16,13 @@ from hypothesis import settings
 
 settings.register_profile("patient", deadline=None)  # a busy machine is not a failure
 settings.load_profile("patient")
+
+
+def pytest_configure() -> None:
+    """A shell that starts us in the background has its children ignore these; what we test must hear them."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

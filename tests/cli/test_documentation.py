@@ -38,7 +38,9 @@ def environ(place: Home) -> dict[str, str]:
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m fairlead "$@"\n')
     program.chmod(0o755)
-    return {**place.environ, "PATH": f"{program.parent}:{place.environ['PATH']}"}
+    temporary = place.root / "tmp"  # ours: a checkout below /tmp is no temporary place to the reader of a page
+    temporary.mkdir()
+    return {**place.environ, "PATH": f"{program.parent}:{place.environ['PATH']}", "TMPDIR": str(temporary)}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
