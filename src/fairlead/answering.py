@@ -12,6 +12,7 @@ from fairlead.degrade import degrade
 from fairlead.errors import FairleadError, InputError
 from fairlead.events import PreToolUse
 from fairlead.hooks import Hook, Origin
+from fairlead.process import MARK
 from fairlead.stops import STOPS, StopFiles
 from fairlead.verdicts import Decision, unique_lines
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from fairlead.events import Event
 
 
-RUNS_IN = "FAIRLEAD_HOOK_RUN"
-"""In the environment of every hook: the hooks inside which it runs."""
 ASKS = "FAIRLEAD_APPROVALS"
 """`1` under `fairlead run`: a person is asked about the same tools as under Project M."""
 DEEPEST = 5
@@ -66,7 +65,7 @@ class Result(Record):
 def as_hook(request: Request) -> Answer:
     """Be one hook: run Fairlead's and other systems' hooks, not those that the agent runs itself."""
     half = dialects.agent_half(request.agent)
-    if request.environ.get(RUNS_IN, "").count("/") >= DEEPEST:
+    if request.environ.get(MARK, "").count("/") >= DEEPEST:
         return Answer(reply=half.write_failure(request.event_name, "a hook has called Fairlead, which has called it …"))
     try:
         event = half.read_event(request.raw, request.event_name, request.environ)
@@ -168,23 +167,11 @@ def told(half: AgentHalf, hooks: Hooks, event: Event, decision: Decision) -> tup
 def _whole(decision: Decision) -> Decision:
     """Half a character in a reason makes some readers of JSON give the whole answer up, and the tool runs."""
     texts = {name: getattr(decision, name) for name in _TEXTS}
-    broken = {name: text for name, text in texts.items() if not text.isascii() and _is_broken(text)}
-    return decision.but(**{name: _mended(text) for name, text in broken.items()}) if broken else decision
+    broken = {name: text for name, text in texts.items() if text != wire.mended(text)}
+    return decision.but(**{name: wire.mended(text) for name, text in broken.items()}) if broken else decision
 
 
 _TEXTS = ("reason", "context", "feedback", "system_message", "user_message", "stop_reason")
-
-
-def _is_broken(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
-
-
-def _mended(text: str) -> str:
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def deadline_for(half: AgentHalf, event: Event, started: float | None = None, patience: float = 0) -> float:

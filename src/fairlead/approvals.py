@@ -13,6 +13,7 @@ import time
 from fairlead import wire
 from fairlead._record import Record
 from fairlead.errors import InputError
+from fairlead.folders import state_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,12 +89,6 @@ def ask(
 
 
 # --- where -------------------------------------------------------------------------------------------
-
-
-def state_folder(environ: Mapping[str, str]) -> str:
-    base = environ.get("XDG_STATE_HOME", "")
-    home = environ.get("HOME") or os.path.expanduser("~")
-    return os.path.join(base if os.path.isabs(base) else os.path.join(home, ".local", "state"), "fairlead")
 
 
 def announced(environ: Mapping[str, str]) -> str:

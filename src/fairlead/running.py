@@ -12,6 +12,7 @@ from fairlead import approvals, wire
 from fairlead._record import Record
 from fairlead.answering import ASKS
 from fairlead.errors import InputError, UsageError
+from fairlead.folders import state_folder
 from fairlead.installing import commands, specs
 
 TYPE_CHECKING = False
@@ -88,7 +89,7 @@ def service(environ: Mapping[str, str], tell: Callable[[str], None]) -> Iterator
     if address:
         yield Service(address=address.rstrip("/"))
         return
-    os.makedirs(approvals.state_folder(environ), mode=0o700, exist_ok=True)
+    os.makedirs(state_folder(environ), mode=0o700, exist_ok=True)
     needed = _lock_file(environ, "supervised.lock")
     try:
         with _one_at_a_time(environ):
@@ -103,7 +104,7 @@ def service(environ: Mapping[str, str], tell: Callable[[str], None]) -> Iterator
 
 
 def _lock_file(environ: Mapping[str, str], name: str) -> int:
-    path = os.path.join(approvals.state_folder(environ), name)
+    path = os.path.join(state_folder(environ), name)
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
@@ -133,7 +134,7 @@ def _running(environ: Mapping[str, str]) -> Service | None:
 
 def _mark(environ: Mapping[str, str]) -> str:
     """Says which server was started by a run, and has to end with the last one."""
-    return os.path.join(approvals.state_folder(environ), "supervised.json")
+    return os.path.join(state_folder(environ), "supervised.json")
 
 
 def _started(environ: Mapping[str, str], tell: Callable[[str], None]) -> Service:
@@ -192,7 +193,7 @@ def _end_ours(environ: Mapping[str, str]) -> None:
     try:
         with open(_mark(environ), "rb") as file:
             pid = wire.decode_object(file.read()).get("pid")
-        with open(os.path.join(approvals.state_folder(environ), "server.json"), "rb") as file:
+        with open(os.path.join(state_folder(environ), "server.json"), "rb") as file:
             runs_now = wire.decode_object(file.read()).get("pid")
     except (OSError, InputError):
         return

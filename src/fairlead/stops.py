@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from fairlead.folders import state_folder
 from fairlead.verdicts import unique_lines
 
 TYPE_CHECKING = False
@@ -61,11 +62,8 @@ class StopFiles(Stops):
 
     def __init__(self, environ: Mapping[str, str], cap: int = CAP) -> None:
         super().__init__(cap)
-        base = environ.get("XDG_STATE_HOME", "")
-        if not os.path.isabs(base):
-            base = os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".local", "state")
         temporary = os.path.join(environ.get("TMPDIR") or "/tmp", f"fairlead-{os.getuid()}")  # noqa: S108  # 0700, ours
-        self._folders = (os.path.join(base, "fairlead", "stops"), temporary)
+        self._folders = (os.path.join(state_folder(environ), "stops"), temporary)
 
     def add(self, key: str) -> int:
         """One byte for each time: appending is safe with two processes at once."""

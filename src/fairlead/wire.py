@@ -60,6 +60,11 @@ def encode(value: object) -> bytes:
     return encode_text(value).encode()
 
 
+def mended(text: str) -> str:
+    """With U+FFFD for halves of characters, which not every reader of JSON takes."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def encode_text(value: object) -> str:
     """NaN and infinities become null, as JavaScript writes them: a hook must be able to read the rest."""
     encode_value = _ENCODER[0] if _ENCODER else _encoder()

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import pytest
 
 from fairlead import approvals
+from fairlead.folders import state_folder
 from tests.conftest import Home, Ran
 
 Json = dict[str, Any]
@@ -45,7 +46,7 @@ class People:
 
     def call(self, method: str, path: str, fields: Json | None = None) -> Json:
         address = approvals.announced(self._environ)
-        key = (Path(approvals.state_folder(self._environ)) / "token").read_text()
+        key = (Path(state_folder(self._environ)) / "token").read_text()
         status, found = approvals.call(address, method, path, key, fields)
         assert status < 300, (status, found)
         return found

@@ -14,6 +14,7 @@ import pytest
 
 from fairlead import approvals, running
 from fairlead.errors import UsageError
+from fairlead.folders import state_folder
 from tests.approvals.conftest import FAIRLEAD, PATIENCE, Json, People, Server, Start, eventually
 from tests.conftest import Home, Ran
 
@@ -35,7 +36,7 @@ def here(place: Home) -> Iterator[Home]:
     place.environ |= {"PATH": f"{place.home}/agents:{place.environ['PATH']}", "TMPDIR": str(temporary)}
     yield place
     assert list(temporary.glob("fairlead-run-*")) == []
-    state = Path(approvals.state_folder(place.environ))
+    state = Path(state_folder(place.environ))
     assert not (state / "supervised.json").exists()
 
 
@@ -171,7 +172,7 @@ def test_an_agent_that_does_not_exist_is_said_so_before_anything_is_started(here
     ran = fairlead("run", "--", "no-such-agent")
     assert ran.code == 64
     assert "no-such-agent" in ran.err
-    assert not Path(approvals.state_folder(here.environ)).exists()
+    assert not Path(state_folder(here.environ)).exists()
 
 
 def test_nothing_to_start_is_a_slip(fairlead: Fairlead) -> None:

@@ -25,7 +25,7 @@ USER, PROJECT, TOML = "~/.codex/hooks.json", ".codex/hooks.json", "~/.codex/conf
 PATCH = "*** Begin Patch\n*** Update File: notes.txt\n@@\n-one\n+two\n*** End Patch"
 OTHER_INPUT = {"command": "echo other"}
 
-BASE = {"session_id": "s-1", "transcript_path": "/home/me/.codex/sessions/s-1.jsonl", "cwd": "/work/app"}
+BASE = {"session_id": "s-1", "transcript_path": "/home/me/.codex/sessions/s-1.jsonl", "cwd": "/home/me/app"}
 TURN = {**BASE, "turn_id": "t-1", "model": "gpt-5.5"}
 IN_MODE = {**TURN, "permission_mode": "default"}
 PAYLOADS: dict[str, Json] = {
@@ -81,7 +81,7 @@ def test_it_has_the_events_that_it_sends() -> None:
 def test_every_event_is_read_and_nothing_is_lost(name: str) -> None:
     read = event(name)
 
-    assert (read.name, read.session_id, read.cwd) == (name, "s-1", "/work/app")
+    assert (read.name, read.session_id, read.cwd) == (name, "s-1", "/home/me/app")
     sent = payload(name)
     again = read.payload() | ({"tool_response": sent["tool_response"]} if name == "PostToolUse" else {})
     assert {key: value for key, value in sent.items() if value is not None} == {
@@ -101,7 +101,7 @@ def test_the_text_of_a_shell_becomes_its_output() -> None:
     [
         ("apply_patch", {"command": PATCH}, "apply_patch", {"command": PATCH}),
         ("mcp__db__drop", {"table": "t"}, "mcp__db__drop", {"table": "t"}),
-        ("view_image", {"path": "a.png"}, "Read", {"file_path": "/work/app/a.png"}),
+        ("view_image", {"path": "a.png"}, "Read", {"file_path": "/home/me/app/a.png"}),
         (
             "collaborationspawn_agent",
             {"task_name": "t", "message": "go"},
@@ -593,7 +593,7 @@ CLAUDE_EDIT = {
     "hook_event_name": "PreToolUse",
     "session_id": "s",
     "tool_name": "Edit",
-    "tool_input": {"file_path": "/work/app/notes.txt", "old_string": "one", "new_string": "two"},
+    "tool_input": {"file_path": "/home/me/app/notes.txt", "old_string": "one", "new_string": "two"},
 }
 
 
@@ -605,7 +605,7 @@ def test_a_hook_of_codex_guards_claude_code_and_sees_a_patch(place: Home, agents
     assert said["hookSpecificOutput"]["permissionDecision"] == "deny"
     seen = recorder.stdin("hook")
     assert seen["tool_name"] == "apply_patch"
-    assert "*** Update File: /work/app/notes.txt" in seen["tool_input"]["command"]
+    assert "*** Update File: /home/me/app/notes.txt" in seen["tool_input"]["command"]
 
 
 def test_a_rewritten_patch_comes_back_as_an_edit(place: Home, agents: Agents, recorder: Recorder) -> None:

@@ -28,7 +28,7 @@ RESPONSE = {"text": "", "candidates": [{"content": {"role": "model", "parts": ["
 BASE = {
     "session_id": "g-1",
     "transcript_path": "/home/me/.gemini/tmp/app/chats/g-1.jsonl",
-    "cwd": "/work/app",
+    "cwd": "/home/me/app",
     "timestamp": "2026-03-01T10:00:00.000Z",
 }
 CALL = {"tool_name": "run_shell_command", "tool_input": {"command": "ls", "description": "look"}}
@@ -77,7 +77,7 @@ def test_every_event_has_our_name(name: str) -> None:
     read = event(name)
 
     assert read.name == gemini.EVENTS[name]
-    assert (read.session_id, read.cwd, read.timestamp) == ("g-1", "/work/app", "2026-03-01T10:00:00.000Z")
+    assert (read.session_id, read.cwd, read.timestamp) == ("g-1", "/home/me/app", "2026-03-01T10:00:00.000Z")
 
 
 def test_the_answer_of_the_model_is_the_last_message() -> None:
@@ -113,7 +113,7 @@ def test_a_tool_that_failed_is_another_event(error: object) -> None:
 @pytest.mark.parametrize(
     ("own", "given_input", "ours", "meant"),
     [
-        ("write_file", {"file_path": "a", "content": "x"}, "Write", {"file_path": "/work/app/a", "content": "x"}),
+        ("write_file", {"file_path": "a", "content": "x"}, "Write", {"file_path": "/home/me/app/a", "content": "x"}),
         (
             "replace",
             {"file_path": "/a", "old_string": "x", "new_string": "y", "instruction": "i", "allow_multiple": True},
@@ -680,13 +680,13 @@ def test_a_hook_of_gemini_sees_each_file_of_a_patch_of_codex(place: Home, agents
         USER, groups("BeforeTool", recorder.script("hook", "echo no >&2; exit 2"), matcher="write_file|replace")
     )
     patch = "*** Begin Patch\n*** Add File: new.txt\n+x\n*** End Patch"
-    call = {"tool_name": "apply_patch", "tool_input": {"command": patch}, "cwd": "/work/app"}
+    call = {"tool_name": "apply_patch", "tool_input": {"command": patch}, "cwd": "/home/me/app"}
 
     said = json.loads(agents.hook("codex", {"hook_event_name": "PreToolUse", "session_id": "s", **call}).reply.stdout)
 
     assert said["hookSpecificOutput"]["permissionDecision"] == "deny"
     seen = recorder.stdin("hook")
-    assert (seen["tool_name"], seen["tool_input"]["file_path"]) == ("write_file", "/work/app/new.txt")
+    assert (seen["tool_name"], seen["tool_input"]["file_path"]) == ("write_file", "/home/me/app/new.txt")
 
 
 def test_a_hook_of_gemini_judges_the_end_of_a_turn_of_codex(place: Home, agents: Agents, recorder: Recorder) -> None:

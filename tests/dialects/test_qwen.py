@@ -23,7 +23,7 @@ OTHER_INPUT = {"command": "echo other"}
 BASE = {
     "session_id": "q-1",
     "transcript_path": "/home/me/.qwen/projects/app/chats/q-1.jsonl",
-    "cwd": "/work/app",
+    "cwd": "/home/me/app",
     "timestamp": "2026-03-01T10:00:00.000Z",
     "permission_mode": "yolo",
     "prompt_id": "q-1########0",
@@ -109,7 +109,7 @@ def test_it_has_the_events_that_it_sends() -> None:
 def test_every_event_is_read(name: str) -> None:
     read = event(name)
 
-    assert (read.name, read.session_id, read.cwd, read.prompt_id) == (name, "q-1", "/work/app", "q-1########0")
+    assert (read.name, read.session_id, read.cwd, read.prompt_id) == (name, "q-1", "/home/me/app", "q-1########0")
     assert read.permission_mode == "bypassPermissions"
 
 
@@ -559,10 +559,10 @@ def test_a_rewrite_of_a_hook_of_qwen_reaches_an_agent_that_can(place: Home, agen
 def test_a_hook_of_qwen_guards_codex(place: Home, agents: Agents, recorder: Recorder) -> None:
     place.write(USER, groups("PreToolUse", recorder.script("hook", "echo no >&2; exit 2"), matcher="edit"))
     patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-x\n+y\n*** End Patch"
-    call = {"tool_name": "apply_patch", "tool_input": {"command": patch}, "cwd": "/work/app"}
+    call = {"tool_name": "apply_patch", "tool_input": {"command": patch}, "cwd": "/home/me/app"}
 
     said = json.loads(agents.hook("codex", {"hook_event_name": "PreToolUse", "session_id": "s", **call}).reply.stdout)
 
     assert said["hookSpecificOutput"]["permissionDecision"] == "deny"
     seen = recorder.stdin("hook")
-    assert (seen["tool_name"], seen["tool_input"]["file_path"]) == ("edit", "/work/app/a.txt")
+    assert (seen["tool_name"], seen["tool_input"]["file_path"]) == ("edit", "/home/me/app/a.txt")

@@ -30,11 +30,11 @@ def read(sent: Json) -> Event:
 
 CALLS: dict[str, tuple[Json, str, str, Json]] = {
     "command": (
-        payload("pre_run_command", command_line="npm run build", cwd="/work/app"),
+        payload("pre_run_command", command_line="npm run build", cwd="/home/me/app"),
         "PreToolUse", "Bash", {"command": "npm run build"},
     ),
     "command ran": (
-        payload("post_run_command", command_line="npm run build", cwd="/work/app"),
+        payload("post_run_command", command_line="npm run build", cwd="/home/me/app"),
         "PostToolUse", "Bash", {"command": "npm run build"},
     ),
     "read": (payload("pre_read_code", file_path="/w/a.py"), "PreToolUse", "Read", {"file_path": "/w/a.py"}),
@@ -64,7 +64,7 @@ def test_a_call_is_read_in_our_words(case: str) -> None:
 
 
 def test_a_command_runs_where_it_says() -> None:
-    assert read(CALLS["command"][0]).cwd == "/work/app"
+    assert read(CALLS["command"][0]).cwd == "/home/me/app"
 
 
 EDITS: dict[str, tuple[list[Json], list[Json]]] = {

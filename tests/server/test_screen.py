@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
-from fairlead.cli._inbox_screen import Client, InboxScreen, detail_of, editable, line_of, meant, safe
+from fairlead.cli._inbox_client import Client
+from fairlead.cli._inbox_screen import InboxScreen
+from fairlead.cli._inbox_text import detail_of, editable, line_of, meant, safe
 from fairlead.server import views
 from fairlead.server.records import Interaction
 from tests.server.service import Service

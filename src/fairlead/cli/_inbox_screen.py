@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import http.client
 import json
-import socket
 import threading
 import time
-import unicodedata
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from rich.text import Text
 from textual import work
@@ -27,10 +25,12 @@ from textual.widgets import Footer, Input, Label, OptionList, SelectionList, Sta
 from textual.widgets.option_list import Option
 from textual.widgets.selection_list import Selection
 
-from fairlead.server.visible import CLOSE, OPEN, shown
+from fairlead.cli._inbox_client import Client, Gone
+from fairlead.cli._inbox_text import change, detail_of, editable, line_of, meant, outcome, safe, standing
+from fairlead.server.visible import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     Item = dict[str, Any]
 
@@ -38,9 +38,6 @@ ARMED_AFTER = 0.4
 """Seconds that a question must stand still before a key answers it: nobody decides about what has just moved."""
 _BACK = 1.0
 """Seconds until the next try when the server is away."""
-_SILENCE = 40.0
-"""The server says something every 15 s."""
-_RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
 
 
 def show(address: str, key: str) -> int:
@@ -48,186 +45,6 @@ def show(address: str, key: str) -> int:
     InboxScreen(Client(address, key)).run()
     return 0
 
-
-# --- text ------------------------------------------------------------------------------------------------
-
-
-def safe(text: object) -> str:
-    """For the terminal: letters that are written from right to left would move what stands beside them."""
-    look = str(text)
-    if look.isascii() and "\x1b" not in look and look.isprintable():
-        return look
-    return "".join(_in_place(character) for character in look)
-
-
-def _in_place(character: str) -> str:
-    if character in f"\n{OPEN}{CLOSE}":
-        return character
-    if character == "\t":
-        return "    "
-    if unicodedata.bidirectional(character) in _RIGHT_TO_LEFT:
-        return f"{OPEN}U+{ord(character):04X}{CLOSE}"
-    return shown(character) if character != " " else character
-
-
-def editable(text: str) -> str:
-    """As it is edited: every character in sight; `meant` reads it back."""
-    return "\n".join(
-        "\t".join("".join(map(_in_place, shown(piece))) for piece in line.split("\t")) for line in text.split("\n")
-    )
-
-
-def meant(text: str) -> str:
-    """Raises ValueError for a name in ⟨…⟩ that is none."""
-    first, *rest = text.split(OPEN)
-    return first + "".join(_meant(part) for part in rest)
-
-
-def _meant(part: str) -> str:
-    name, closed, after = part.partition(CLOSE)
-    kind, _, digits = name.partition("+")
-    if closed and kind == "U":
-        return chr(int(digits, 16)) + after
-    count, _, what = ("1 spaces" if name == "space" else name).partition(" ")
-    if not closed or what != "spaces":
-        raise ValueError(f"{OPEN}{name[:20]} is no character; write its number, as in {OPEN}U+00E9{CLOSE}")
-    return " " * int(count) + after
-
-
-def _for(seconds: float) -> str:
-    seconds = max(0, int(seconds))
-    for size, name in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds // size} {name}"
-    return f"{seconds} s"
-
-
-# --- the server ------------------------------------------------------------------------------------------
-
-
-class Gone(Exception):  # noqa: N818  # a fact about the server
-    """It does not answer."""
-
-
-class Client:
-    def __init__(self, address: str, key: str) -> None:
-        self.address = address
-        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-        self._line: socket.socket | None = None
-
-    def call(self, method: str, path: str, fields: Mapping[str, Any] | None = None) -> tuple[int, Any]:
-        connection = self._connection(10)
-        try:
-            connection.request(method, path, json.dumps(fields) if fields is not None else None, self._headers)
-            answer = connection.getresponse()
-            return answer.status, json.loads(answer.read())
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            raise Gone(f"{self.address} does not answer: {error}") from None
-        finally:
-            connection.close()
-
-    def changes(self) -> Iterator[None]:
-        """One for each change; the first when the line stands."""
-        connection = self._connection(_SILENCE)
-        try:
-            connection.request("GET", "/api/stream", headers=self._headers)
-            self._line = connection.sock
-            answer = connection.getresponse()
-            if answer.status != http.client.OK:
-                raise Gone(f"the server refuses: {answer.status}")
-            yield None
-            while line := answer.readline():
-                if line.startswith(b"event: interaction"):
-                    yield None
-        except (OSError, http.client.HTTPException) as error:
-            raise Gone(str(error)) from None
-        finally:
-            connection.close()
-
-    def hang_up(self) -> None:
-        """Ends `changes`, which may be waiting in another thread."""
-        if self._line is not None:
-            with suppress(OSError):
-                self._line.shutdown(socket.SHUT_RDWR)
-
-    def _connection(self, timeout: float) -> http.client.HTTPConnection:
-        parts = urlsplit(self.address)
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        return kind(parts.netloc, timeout=timeout)
-
-
-# --- how a question looks --------------------------------------------------------------------------------
-
-_MARKS = {"-": "red", "+": "green", " ": "dim"}
-
-
-def line_of(item: Item, now: float) -> Text:
-    """In the list."""
-    left = "" if item["state"] != "pending" else f" · {_for(item['expires_at'] - now)} left"
-    about = next((part.get("text") or part.get("question") or "" for part in item["parts"]), "")
-    return Text.assemble(
-        (safe(item["tool"]), "bold"),
-        f"  {_beginning(safe(about))}\n",
-        (f"{safe(item['run']['agent'] or 'an agent')} · {_for(now - item['created_at'])} old{left}", "dim"),
-    )
-
-
-def _beginning(text: str) -> str:
-    first = text.partition("\n")[0][:60]
-    return first if first == text else f"{first} …"
-
-
-def detail_of(item: Item, now: float) -> Text:
-    """All of it."""
-    run = item["run"]
-    text = Text()
-    text.append(f"{safe(item['tool'])}\n", "bold")
-    text.append(" · ".join(safe(run[name]) for name in ("agent", "project", "title") if run[name]) + "\n", "dim")
-    for warning in item["warnings"]:
-        text.append(f"! {safe(warning)}\n", "bold yellow")
-    for part in item["parts"]:
-        _add_part(text, part)
-    text.append(_standing(item, now), "bold")
-    return text
-
-
-def _add_part(text: Text, part: Mapping[str, Any]) -> None:
-    size = f" ({part['lines']} lines, {part['bytes']} bytes)" if part.get("lines", 1) > 1 else ""
-    everywhere = " (everywhere in the file)" if part.get("everywhere") else ""
-    text.append(f"\n{safe(part['label'])}{size}{everywhere}\n", "underline")
-    if "diff" in part:
-        for mark, line in part["diff"]:
-            text.append(f"{mark} {safe(line)}\n", _MARKS[mark])
-    elif "question" in part:
-        text.append(f"{safe(part['question'])}\n")
-        for option in part["options"]:
-            text.append(f"  • {safe(option['label'])}")
-            text.append(f"  {safe(option['description'])}\n", "dim")
-    else:
-        text.append(f"{safe(part['text'])}\n")
-    if part.get("note"):
-        text.append(f"{safe(part['note'])}\n", "bold yellow")
-
-
-def _standing(item: Item, now: float) -> str:
-    if item["state"] == "pending":
-        agreed = f"{', '.join(map(safe, item['agreed']))} agreed; " if item["agreed"] else ""
-        people = f"{item['people']} people have to agree; " if item["people"] > 1 else ""
-        return f"\n{people}{agreed}{_for(item['expires_at'] - now)} left, then the answer is no"
-    return f"\n{outcome(item)}"
-
-
-def outcome(item: Item) -> str:
-    if item["allow"] is None:
-        return f"nobody answered in time: refused. {safe(item['message'])}"
-    said = "allowed" if item["allow"] else "refused"
-    late = ", late: kept for the agent's next try" if item["late"] else ""
-    changed = " with changes" if item["updated_input"] is not None else ""
-    because = f": {safe(item['message'])}" if item["message"] else ""
-    return f"{said}{changed} by {safe(shown(item['decided_by']))}{late}{because}"
-
-
-# --- dialogs ---------------------------------------------------------------------------------------------
 
 _LEAVE: list[BindingType] = [Binding("escape", "leave", "Back")]
 
@@ -588,7 +405,7 @@ class InboxScreen(App[None]):
             return
         old = item["payload"][field] if field else json.dumps(item["payload"], indent=2)
         self._ask(
-            Confirming("This is what will run instead:", _change(old, new)),
+            Confirming("This is what will run instead:", change(old, new)),
             lambda _: self._send(item, {"decision": "allow", "updated_input": update}),
         )
 
@@ -664,7 +481,7 @@ class InboxScreen(App[None]):
     def _sent(self, item: Item) -> None:
         waits = item["state"] == "pending"
         self.notify(
-            _standing(item, time.time()).strip() if waits else outcome(item).capitalize(), timeout=3, markup=False
+            standing(item, time.time()).strip() if waits else outcome(item).capitalize(), timeout=3, markup=False
         )
 
     @work(thread=True, group="send")
@@ -684,12 +501,3 @@ class InboxScreen(App[None]):
         stands = found.get("interaction")
         instead = f" It was {outcome(stands)}." if stands and stands["allow"] is not None else ""
         self.notify(f"{safe(shown(found['error']['message']))}.{instead}", severity="warning", markup=False)
-
-
-def _change(old: str, new: str) -> Text:
-    from fairlead.server.views import diff_lines
-
-    text = Text()
-    for mark, line in diff_lines(old.split("\n"), new.split("\n")):
-        text.append(f"{mark} {safe(line)}\n", _MARKS[mark])
-    return text

@@ -321,9 +321,7 @@ def _whole(value: Any) -> Any:
         return {_whole(key): _whole(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [_whole(inner) for inner in value]
-    if isinstance(value, str) and not value.isascii():
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return value
+    return wire.mended(value) if isinstance(value, str) else value
 
 
 write_failure = exit_2

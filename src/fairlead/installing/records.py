@@ -9,6 +9,7 @@ import os
 
 from fairlead._record import Record
 from fairlead.errors import ConfigError
+from fairlead.folders import state_folder
 from fairlead.installing import files
 from fairlead.installing.edits import Edit
 from fairlead.installing.entries import Wishes
@@ -56,9 +57,7 @@ def digest(content: bytes) -> str:
 
 
 def folder(home: str, environ: Mapping[str, str]) -> str:
-    state = environ.get("XDG_STATE_HOME", "")
-    state = state if os.path.isabs(state) else os.path.join(home, ".local", "state")
-    return os.path.join(state, "fairlead", "installed")
+    return os.path.join(state_folder(environ, home), "installed")
 
 
 def path_of(where: str, agent: str, scope: str, project: str) -> str:

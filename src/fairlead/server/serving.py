@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from fairlead._record import Record
 from fairlead.errors import UsageError
+from fairlead.folders import state_folder
 from fairlead.server import PORT, security
 
 if TYPE_CHECKING:
@@ -36,13 +37,9 @@ class Options(Record):
     """Empty for the SQLite file of the user."""
 
 
-def state_folder(environ: Mapping[str, str]) -> str:
+def own_folder(environ: Mapping[str, str]) -> str:
     """The user's own, for nobody else."""
-    base = environ.get("XDG_STATE_HOME", "")
-    base = (
-        base if os.path.isabs(base) else os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".local", "state")
-    )
-    folder = os.path.join(base, "fairlead")
+    folder = state_folder(environ)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     if os.stat(folder).st_mode & 0o077:  # somebody else has made it
         os.chmod(folder, 0o700)
@@ -118,7 +115,7 @@ def serve(options: Options, environ: Mapping[str, str], ready: Callable[[str, st
 
     from fairlead.server.app import build
 
-    folder = state_folder(environ)
+    folder = own_folder(environ)
     _allow_many_connections()
     with the_only_one(folder), listen(options) as listening:
         port = listening.getsockname()[1]

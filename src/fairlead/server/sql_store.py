@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from fairlead.errors import UsageError
@@ -68,7 +69,7 @@ _AT_ONCE = 500
 """How many ids one statement names; every database has its limit."""
 
 
-class SqlStore:
+class SqlStore(ABC):
     """Everything but the database."""
 
     shared = False
@@ -83,25 +84,25 @@ class SqlStore:
 
     # --- what a database adds --------------------------------------------------------------------
 
-    def close(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def close(self) -> None: ...
 
-    def watch(self, changed: Callable[[str], None]) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def watch(self, changed: Callable[[str], None]) -> None: ...
 
-    def _rows(self, statement: str, *values: Any) -> list[Row]:
-        raise NotImplementedError
+    @abstractmethod
+    def _rows(self, statement: str, *values: Any) -> list[Row]: ...
 
+    @abstractmethod
     def _change(self, statement: str, *values: Any) -> int:
         """How many rows it has changed."""
-        raise NotImplementedError
 
-    def _transaction(self) -> AbstractContextManager[None]:
-        raise NotImplementedError
+    @abstractmethod
+    def _transaction(self) -> AbstractContextManager[None]: ...
 
+    @abstractmethod
     def _now(self) -> float:
         """One clock for all who use the store."""
-        raise NotImplementedError
 
     # --- runs ------------------------------------------------------------------------------------
 
