@@ -70,3 +70,13 @@ def test_nobody_is_asked_about_what_a_guard_refuses() -> None:
 def test_of_two_people_both_have_to_agree() -> None:
     answers = Person(verdicts.allow()), Person(verdicts.NONE)
     assert fire(Guarding(verdicts.ask("sure?")), *answers).decision == "ask"
+
+
+def test_nobody_is_asked_about_what_another_systems_hook_refuses() -> None:
+    person = Person(verdicts.allow())
+    hooks = Hooks([], setting=Setting(project="/p", home="/h", environ={}))
+    for dialect, handler in (("fairlead", person), ("claude-code", Guarding(verdicts.deny("no")))):
+        origin = Origin(dialect=dialect, layer="user")
+        hooks.register(Hook(name=dialect, events=("PreToolUse",), handler=handler, origin=origin))
+    assert hooks.fire_sync(CALL).denies
+    assert person.asked == []
