@@ -516,6 +516,33 @@ def test_the_browser_itself_grants_notifications(new_inbox: Open) -> None:
 EDIT = {"file_path": "/work/shop/a.py", "old_string": "a = 1\nb = 2", "new_string": "a = 1\nb = 3"}
 
 
+HELD = """
+const real = window.fetch;
+window.held = [];
+window.fetch = async (path, ...rest) => {
+  const answer = await real(path, ...rest);
+  if (path === "/api/interactions?state=pending") await new Promise((go) => window.held.push(go));
+  return answer;
+};
+window.letGo = async () => {
+  for (const go of window.held) go();
+  await (await real("/api/me")).json();
+};
+"""
+
+
+def test_a_list_that_comes_late_hides_nothing_that_came_meanwhile(new_inbox: Open, agent: Agent) -> None:
+    inbox = new_inbox()
+    inbox.page.add_init_script(HELD)
+    inbox.open()
+    inbox.page.wait_for_function("held.length === 1")
+    agent.runs("git push origin main")
+    agent.runs("git push origin next")
+    inbox.page.wait_for_selector("#list li >> nth=1")
+    inbox.page.evaluate("letGo()")
+    assert inbox.page.locator("#list li").count() == 2
+
+
 def test_a_phone_shows_one_column_with_buttons_for_thumbs(new_inbox: Open, agent: Agent) -> None:
     inbox = new_inbox(viewport=PHONE, is_mobile=True, has_touch=True).open()
     asked = agent.asks("Edit", EDIT)

@@ -102,14 +102,21 @@ function failed(problem) {
 
 // --- what the server knows -----------------------------------------------------------------------
 
+/** What the stream tells while a list is on its way is newer than the list. */
+const onTheWay = new Set();
+
 async function refresh() {
+  const news = new Map();
+  onTheWay.add(news);
   try {
     const [found, me] = await Promise.all([call("GET", "/api/interactions?state=pending"), call("GET", "/api/me")]);
     state.skew = found.now - Date.now() / 1000;
     const before = state.loaded ? new Set(state.waiting.keys()) : null;
     const kept = [...state.waiting.values()].filter((item) => item.state !== "pending" && state.selected === item.id);
     const gone = await Promise.all([...state.waiting.values()].filter((item) => item.state === "pending" && item.id === state.selected && !found.interactions.some(({ id }) => id === item.id)).map(({ id }) => call("GET", `/api/interactions/${id}`)));
-    state.waiting = new Map([...found.interactions, ...kept, ...gone].sort((a, b) => a.created_at - b.created_at).map((item) => [item.id, item]));
+    const listed = new Map([...found.interactions, ...kept, ...gone].map((item) => [item.id, item]));
+    for (const [id, item] of news) if (item.state === "pending" || listed.has(id)) listed.set(id, item);
+    state.waiting = new Map([...listed].sort(([, a], [, b]) => a.created_at - b.created_at));
     state.loaded = true;
     trouble(me.trouble);
     if (before) found.interactions.filter(({ id }) => !before.has(id)).forEach(announce);
@@ -117,6 +124,8 @@ async function refresh() {
     draw();
   } catch (problem) {
     failed(problem);
+  } finally {
+    onTheWay.delete(news);
   }
 }
 
@@ -136,6 +145,7 @@ async function loadPast() {
 }
 
 function changed(item) {
+  for (const news of onTheWay) news.set(item.id, item);
   const known = state.waiting.get(item.id);
   if (item.state === "pending") {
     state.waiting.set(item.id, item);
