@@ -518,14 +518,16 @@ EDIT = {"file_path": "/work/shop/a.py", "old_string": "a = 1\nb = 2", "new_strin
 
 HELD = """
 const real = window.fetch;
-window.held = [];
+let hold, go;
+window.isHeld = new Promise((done) => { hold = done; });
+const gone = new Promise((done) => { go = done; });
 window.fetch = async (path, ...rest) => {
   const answer = await real(path, ...rest);
-  if (path === "/api/interactions?state=pending") await new Promise((go) => window.held.push(go));
+  if (path === "/api/interactions?state=pending") { hold(); await gone; }
   return answer;
 };
 window.letGo = async () => {
-  for (const go of window.held) go();
+  go();
   await (await real("/api/me")).json();
 };
 """
@@ -535,7 +537,7 @@ def test_a_list_that_comes_late_hides_nothing_that_came_meanwhile(new_inbox: Ope
     inbox = new_inbox()
     inbox.page.add_init_script(HELD)
     inbox.open()
-    inbox.page.wait_for_function("held.length === 1")
+    inbox.page.evaluate("isHeld")
     agent.runs("git push origin main")
     agent.runs("git push origin next")
     inbox.page.wait_for_selector("#list li >> nth=1")
