@@ -133,7 +133,9 @@ def _load(request: Request, event: Event, *, own: bool, reads: tuple[str, ...] =
         hooks.register(_whole_guard())
     half = dialects.agent_half(request.agent)
     add_asking(hooks, request.agent, request.environ)
-    keeps_going = "deny" in half.CAN.get(event.name, half.CAN["*"]) and not half.CAPS_STOPS
+    able = half.CAN.get(event.name, half.CAN["*"])
+    hooks.hears = frozenset({event.name} if "context" in able else ())
+    keeps_going = "deny" in able and not half.CAPS_STOPS
     hooks.stops = StopFiles(request.environ) if keeps_going or event.name not in STOPS else None
     return hooks
 

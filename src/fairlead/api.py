@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     F = TypeVar("F", bound=Callable[..., Any])
 
+HEARS = frozenset({"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"})
 _PLANS_LIMIT = 1024
 OBJECT_TIMEOUT = 60.0
 """Seconds for a hook that is an object and says nothing about its time."""
@@ -34,14 +35,15 @@ class Hooks:
     def __init__(
         self, hooks: Iterable[Hook] = (), *, problems: Iterable[Problem] = (), setting: Setting | None = None
     ) -> None:
-        self._hooks = list(hooks)
-        self._plans: dict[tuple[str, ...], engine.Plan] = {}
+        self._set(list(hooks))
         self._registered: set[str] = set()
         self.problems = tuple(problems)
         self.replaced: tuple[Hook, ...] = ()
         """Hooks in files that do not count, because a nearer file replaces them."""
         self.stops: Stops | None = Stops()
         """Ends a row of refusals to stop; None where the agent does that itself."""
+        self.hears = HEARS
+        """Events with which the model is told what hooks in the background have said."""
         self.setting = setting or Setting(project=os.getcwd(), home=os.path.expanduser("~"), environ=dict(os.environ))
 
     @classmethod
@@ -187,7 +189,13 @@ class Hooks:
         return found
 
     def _settled(self, event: Event, decision: Decision) -> Decision:
-        return decision if self.stops is None else self.stops.settle(event, decision)
+        if self.stops is not None:
+            decision = self.stops.settle(event, decision)
+        if not self._has_background or event.name not in self.hears:
+            return decision
+        from fairlead.background import told_later
+
+        return told_later(event, decision, self.setting)
 
     def _judge(self, event: Event, deadline: float | None) -> engine.Judging:
         if not isinstance(event, Event):
@@ -239,7 +247,8 @@ class Hooks:
 
     def _set(self, hooks: list[Hook]) -> None:
         self._hooks = hooks
-        self._plans = {}
+        self._plans: dict[tuple[str, ...], engine.Plan] = {}
+        self._has_background = any(hook.handler.kind == "background" for hook in hooks)
 
 
 class Session(Record):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 UNTRUSTED = "comes from a project that is not trusted"
 REWRITABLE = frozenset({"PreToolUse", "PermissionRequest"})
+_SLOW_MS = 5000.0
 _AT_ONCE = 64
 """Hooks that run side by side: a patch of a thousand files must not start a thousand processes."""
 
@@ -254,7 +255,11 @@ def _does_not_apply(hook: Hook, event: Event) -> str:
 def _settle(half: HookHalf, report: Report, setting: Setting) -> None:
     if report.why:
         return
-    report.verdict = _conclude(half, report)
+    report.facts = getattr(report.outcome, "facts", report.facts)
+    report.verdict = verdict = _conclude(half, report)
+    once = report.hook.options.get("once")
+    if once is not None and not (report.error or verdict.denies):
+        once.ran(report.event)
     if half.log is not None:
         half.log(report, setting)
 
@@ -320,9 +325,15 @@ def _has_been_agreed(reports: list[Report]) -> bool:
 def _notes(reports: list[Report]) -> tuple[str, ...]:
     """What was skipped or failed. An untrusted project is named once, with all that it would have run."""
     notes = [f"hook {r.hook.name} failed: {r.error}" for r in reports if r.error]
+    notes += [f"hook {r.hook.name} took {r.ms / 1000:.1f} s" for r in reports if _was_slow(r)]
     notes += [f"hook {r.hook.name} ran because {r.hook.matcher.problem}" for r in reports if r.hook.matcher.problem]
     untrusted = [r.hook for r in reports if r.why == UNTRUSTED]
     if untrusted:
         names = ", ".join(f"{hook.name} ({hook.origin.file})" for hook in untrusted)
         notes.append(f"not run, because this project is not trusted: {names}")
     return tuple(notes)
+
+
+def _was_slow(report: Report) -> bool:
+    """People take their time; whoever else does is named."""
+    return report.ms > _SLOW_MS and not report.error and report.hook.handler.kind != "approval"

@@ -351,7 +351,7 @@ def _as_hook(reply: Reply) -> dict[str, Any]:
 
 def _entry(hook: Hook, *, matched: bool, why: str) -> dict[str, Any]:
     return {**described(hook), "matched": matched, "why": why, "verdict": None, "reason": "", "said": None,
-            "ms": None, "error": "", "input": None}  # fmt: skip
+            "ms": None, "error": "", "input": None, "facts": {}}  # fmt: skip
 
 
 def _reported(report: Report) -> dict[str, Any]:
@@ -365,6 +365,7 @@ def _reported(report: Report) -> dict[str, Any]:
         "ms": round(report.ms, 1),
         "error": report.error,
         "input": getattr(report.event, "tool_input", None),
+        "facts": dict(report.facts),
     }
 
 

@@ -199,7 +199,7 @@ NOT_RUN = HookFailed("it was not run to its end")
 class Report:
     """What became of one hook in one event."""
 
-    __slots__ = ("error", "event", "hook", "matched", "ms", "outcome", "verdict", "view", "why", "work")
+    __slots__ = ("error", "event", "facts", "hook", "matched", "ms", "outcome", "verdict", "view", "why", "work")
 
     def __init__(self, hook: Hook, event: Event, *, matched: bool = True, why: str = "", view: int = 0) -> None:
         self.hook = hook
@@ -214,6 +214,8 @@ class Report:
         self.verdict: Verdict | None = None
         self.error = ""
         self.ms = 0.0
+        self.facts: Mapping[str, str | int | float] = {}
+        """What else is worth knowing about it: tokens, cost, the status of a web server."""
 
     @property
     def ran(self) -> bool:

@@ -228,9 +228,18 @@ def _arranged(readings: list[tuple[Source, Reading]]) -> list[Hook]:
     for _, reading in readings:
         for hook in reading.hooks:
             hooks.setdefault(hook.origin.dialect, []).append(hook)
-    return [
+    arranged = [
         hook
         for name in HOOK_HALVES
         if name in hooks
         for hook in dialects.hook_half(name).arrange(hooks[name], readings)
     ]
+    return _within_lists(arranged, readings)
+
+
+def _within_lists(hooks: list[Hook], readings: list[tuple[Source, Reading]]) -> list[Hook]:
+    if all(hook.handler.kind not in ("http", "background") for hook in hooks):
+        return hooks
+    from fairlead.dialects._elsewhere import restricted
+
+    return restricted(hooks, readings)

@@ -313,7 +313,7 @@ class Child:
             self._code = os.waitstatus_to_exitcode(status)
         else:
             self._code = -SIGKILL
-            _collect_later(self._pid)
+            collect_later(self._pid)
 
     def _close(self, fd: int) -> None:
         if self.wants.pop(fd, None) is not None and fd != self._exit_fd:
@@ -428,11 +428,18 @@ def _start(run: Run, mark: str, pipes: Pipes) -> int:
         return spawn(run.otherwise, run.otherwise[0], run.cwd, env, pipes.theirs)
 
 
-def _collect_later(pid: int) -> None:
+def collect_later(pid: int) -> None:
     """For what the kernel does not let die: no zombie, should it do so one day."""
     import threading
 
-    threading.Thread(target=os.waitpid, args=(pid, 0), daemon=True).start()
+    threading.Thread(target=_wait, args=(pid,), daemon=True).start()
+
+
+def _wait(pid: int) -> None:
+    try:
+        os.waitpid(pid, 0)
+    except ChildProcessError:  # somebody else has, or this process ignores SIGCHLD
+        pass
 
 
 def _exit_fd(pid: int) -> int:

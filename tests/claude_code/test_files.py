@@ -323,7 +323,7 @@ def test_once_ends_after_the_first_good_run(claude: Claude, place: Home) -> None
     assert claude.ran(claude.fire("PreToolUse", hooks=hooks)) == ["test"]
     last = claude.fire("PreToolUse", hooks=hooks)
     assert claude.ran(last) == []
-    assert [report.why for report in last.reports] == ["has `once` and has run"]
+    assert [report.why for report in last.reports] == ["has `once`, and has run in this session"]
 
 
 def test_once_means_nothing_in_a_settings_file(claude: Claude) -> None:

@@ -185,14 +185,6 @@ def test_a_wrong_on_failure_is_reported_and_blocks(claude: Claude) -> None:
     assert claude.fire("PreToolUse").denies
 
 
-@pytest.mark.parametrize("kind", ["http", "mcp_tool", "prompt", "agent"])
-def test_a_handler_that_cannot_run_here_is_never_silent(kind: str, claude: Claude) -> None:
-    claude.configure("PreToolUse", {"type": kind, "prompt": "?", "onFailure": "block"})
-    decision = claude.fire("PreToolUse")
-    assert decision.denies
-    assert kind in decision.notes[0]
-
-
 # --- in the background -------------------------------------------------------------------------------
 
 
@@ -212,20 +204,6 @@ def test_what_runs_in_the_background_decides_nothing(command: str, background: s
     claude.configure("PreToolUse", {"type": "command", "command": command, background: True})
     decision = claude.fire("PreToolUse")
     assert (decision.decision, decision.stop, decision.updated_input) == ("none", False, None)
-
-
-def test_what_runs_in_the_background_can_still_tell_something(claude: Claude) -> None:
-    command = says({**CONTEXT, "systemMessage": "hello"})
-    claude.configure("PreToolUse", {"type": "command", "command": command, "async": True})
-    decision = claude.fire("PreToolUse")
-    assert (decision.context, decision.user_message) == ("noted", "hello")
-
-
-def test_a_rewaking_hook_speaks_to_the_model_by_exit_2(claude: Claude) -> None:
-    command = "echo 'tests fail' >&2; exit 2"
-    claude.configure("PostToolUse", {"type": "command", "command": command, "asyncRewake": True})
-    decision = claude.fire("PostToolUse")
-    assert (decision.decision, decision.context) == ("none", "tests fail")
 
 
 # --- what a hook gets --------------------------------------------------------------------------------

@@ -460,15 +460,11 @@ def test_a_matcher_is_a_list_of_names_or_a_regular_expression(
             ],
         ),
         (
-            '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x", "async": true}]}]}}',
-            ["1:32 an async hook is waited for, and what it decides is ignored"],
-        ),
-        (
             '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x", "timeout": "1"}]}]}}',
             ["1:68 timeout must be a number, not a string"],
         ),
     ],
-    ids=["event", "file key", "type", "slip and matcher", "async", "timeout"],
+    ids=["event", "file key", "type", "slip and matcher", "timeout"],
 )
 def test_what_is_wrong_is_reported_with_its_place(
     content: str, found: list[str], problems: Callable[..., list[str]]
@@ -567,24 +563,6 @@ def test_a_rewrite_counts_only_where_codex_would_take_it(
     place.write(USER, groups("PreToolUse", recorder.script("hook", f"echo '{json.dumps(specific(**fields))}'")))
 
     assert agents.load("codex").fire_sync(event("PreToolUse")).updated_input == update
-
-
-def test_the_background_decides_nothing(place: Home, agents: Agents, recorder: Recorder) -> None:
-    command = recorder.script("hook", "echo no >&2; exit 2")
-    place.write(USER, groups("PreToolUse", {"type": "command", "command": command, "async": True}))
-
-    assert agents.load("codex").fire_sync(event("PreToolUse")).decision == "none"
-    assert recorder.order == ["hook"]
-
-
-@pytest.mark.parametrize("kind", ["prompt", "agent", "mcp_tool"])
-def test_what_we_cannot_run_yet_is_named_in_the_notes(kind: str, place: Home, agents: Agents) -> None:
-    place.write(USER, groups("PreToolUse", {"type": kind, "prompt": "is it safe?"}))
-
-    decision = agents.load("codex").fire_sync(event("PreToolUse"))
-
-    assert decision.decision == "none"
-    assert any(kind in note for note in decision.notes)
 
 
 # --- hooks written for Codex, under other agents -----------------------------------------------------

@@ -408,15 +408,11 @@ def test_a_timeout_is_in_seconds_and_was_in_milliseconds_once(
             ["1:65 failMode is 'shut' (\"open\" or \"closed\"; \"closed\" is used)"],
         ),
         (
-            '{"type": "command", "command": "x", "async": true}',
-            ["1:29 an async hook is waited for, and what it decides is ignored"],
-        ),
-        (
             '{"type": "command", "command": "x", "shell": "zsh"}',
             ["1:65 unknown shell 'zsh' (bash or powershell; sh is used)"],
         ),
     ],
-    ids=["timeout", "type", "no type", "failMode", "async", "shell"],
+    ids=["timeout", "type", "no type", "failMode", "shell"],
 )  # fmt: skip
 def test_what_is_wrong_is_reported_with_its_place(
     entry: str, found: list[str], problems: Callable[..., list[str]]
@@ -510,23 +506,6 @@ def test_fail_mode_closed_refuses_when_the_hook_fails(place: Home, agents: Agent
     place.write(USER, groups("PreToolUse", command(recorder.script("hook", "exit 1"), failMode="closed")))
 
     assert agents.load("qwen").fire_sync(event("PreToolUse")).denies
-
-
-def test_the_background_decides_nothing(place: Home, agents: Agents, recorder: Recorder) -> None:
-    place.write(USER, groups("PreToolUse", command(recorder.script("hook", "echo no >&2; exit 2"), **{"async": True})))
-
-    assert agents.load("qwen").fire_sync(event("PreToolUse")).decision == "none"
-    assert recorder.order == ["hook"]
-
-
-@pytest.mark.parametrize("entry", [{"type": "http", "url": "http://x"}, {"type": "prompt", "prompt": "safe?"}])
-def test_what_we_cannot_run_yet_is_named_in_the_notes(entry: Json, place: Home, agents: Agents) -> None:
-    place.write(USER, groups("PreToolUse", entry))
-
-    decision = agents.load("qwen").fire_sync(event("PreToolUse"))
-
-    assert decision.decision == "none"
-    assert any(entry["type"] in note for note in decision.notes)
 
 
 # --- hooks written for Qwen Code, under other agents -------------------------------------------------

@@ -353,13 +353,6 @@ def test_a_missing_script_is_a_failure_and_not_a_refusal_of_its_own(fire: Fire) 
     assert "no such script" in decision.notes[0]
 
 
-@pytest.mark.parametrize("kind", ["prompt", "agent", "http", "mcp_tool"])
-def test_a_handler_that_does_not_exist_yet_lets_nothing_through(fire: Fire, kind: str) -> None:
-    decision = fire(f'[[hook]]\non = "PreToolUse"\n{kind} = "x"\n')
-    assert decision.denies
-    assert kind in decision.reason
-
-
 def test_reading_a_configuration_runs_nothing(place: Home, request: pytest.FixtureRequest) -> None:
     name = module(place, request, "open(os.path.join(os.path.dirname(__file__), 'imported'), 'w').close()")
     place.write("fairlead.toml", f'[[hook]]\non = "PreToolUse"\npython = "{name}:check"\n')

@@ -190,6 +190,7 @@ _SAYINGS = {
 def _said(entry: dict[str, Any]) -> list[_show.Span]:
     lines = [("sees", entry["input"])] if entry["input"] is not None else []
     lines += [("failed", entry["error"])] if entry["error"] else []
+    lines += [(name, str(value)) for name, value in entry["facts"].items()]
     for key, label in _SAYINGS.items():
         value = (entry["said"] or {}).get(key)
         if value and not (entry["error"] and key == "reason"):

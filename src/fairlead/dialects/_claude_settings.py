@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 
 from fairlead import documents
-from fairlead.dialects import _claude_files
-from fairlead.dialects._common import Reader, given, read_groups
+from fairlead.dialects import _claude_files, _elsewhere
+from fairlead.dialects._common import Reader, all_of, given, left_running, once_a_session, read_groups
 from fairlead.dialects.claude_code import EVENTS, NAME, SESSION_END, SETTINGS, TIMEOUT, TIMEOUTS
 from fairlead.events import EVENTS as ALL_EVENTS
 from fairlead.handlers.command import Command
-from fairlead.handlers.missing import Missing
 from fairlead.hooks import Hook, Origin
 from fairlead.matchers import name_list
 
@@ -30,7 +29,7 @@ _SESSION_END_MOST = 60.0
 _TYPES = ("command", "prompt", "agent", "http", "mcp_tool")
 _KEYS = (
     "type", "command", "args", "shell", "if", "timeout", "statusMessage", "once", "onFailure", "async", "asyncRewake",
-    "url", "headers", "allowedEnvVars", "server", "tool", "input", "prompt", "model", "continueOnBlock",
+    *_elsewhere.KEYS,
 )  # fmt: skip
 _NEVER_BLOCKED_BY_FAILURE = frozenset({"Stop", "SubagentStop", "TaskCompleted", "TeammateIdle"})
 
@@ -45,7 +44,14 @@ def read(source: Source, text: str, places: Places) -> Reading:
         return reader.reading()
     for event, group, handler, path in read_groups(reader, *_hooks_in(reader, data)):
         _read_handler(reader, event, group, handler, path, places, data)
-    return reader.reading(**({NAME: _switches(reader, data)} if source.layer in SETTINGS else {}))
+    return reader.reading(**(_settings(reader, data) if source.layer in SETTINGS else {}))
+
+
+def _settings(reader: Reader, data: dict[str, Any]) -> dict[str, Any]:
+    lists = ((_elsewhere.URLS, "allowedHttpHookUrls"), (_elsewhere.VARIABLES, "httpHookAllowedEnvVars"))
+    return {NAME: _switches(reader, data)} | {
+        key: {NAME: _elsewhere.words(reader, data[name], (name,))} for key, name in lists if data.get(name) is not None
+    }
 
 
 def _hooks_in(reader: Reader, data: dict[str, Any]) -> tuple[Any, Mapping[str, str], Path]:
@@ -78,11 +84,12 @@ def _read_handler(reader: Reader, event: str, group: Any, entry: Any, path: Path
         return
     in_background = entry.get("async") is True or entry.get("asyncRewake") is True
     if in_background:
-        reader.warn(path, "an async hook is waited for, and what it decides is ignored")
+        handler = left_running(handler)
     pattern = _pattern(reader, event, group, (*path[:-2], "matcher"))
     if source.layer == "subagent" and event == "Stop":
         event, pattern = "SubagentStop", ""
-    once = _Once() if entry.get("once") is True and source.format == "front-matter" else None
+    wants_once = entry.get("once") is True and source.format == "front-matter"
+    once = once_a_session((source.path, *path), places) if wants_once else None
     root = _claude_files.plugin_root(source)
     reader.hooks.append(
         Hook(
@@ -92,12 +99,13 @@ def _read_handler(reader: Reader, event: str, group: Any, entry: Any, path: Path
             origin=Origin(dialect=NAME, layer=source.layer, file=source.path, path=path),
             matcher=matcher_for(event, pattern),
             matcher_path=(*path[:-2], "matcher"),
-            timeout=_timeout(reader, event, entry, path, places),
+            timeout=None if entry.get("async") is True else _timeout(reader, event, entry, path, places),
             on_error="allow" if in_background else _on_failure(reader, event, entry, path),
-            condition=_all_of(_claude_files.scope(source, data, places), once, _if(reader, event, entry, path, places)),
+            condition=all_of(_claude_files.scope(source, data, places), once, _if(reader, event, entry, path, places)),
             options=given(
                 {"async": in_background or None, "rewakes": entry.get("asyncRewake") is True or None, "root": root,
                  "plugin": os.path.basename(root), "owner": source.owner, "if": entry.get("if"), "once": once,
+                 "status": entry.get("statusMessage"),
                  "own_timeout": "timeout" in entry or None}
             ),
         )
@@ -110,7 +118,7 @@ def _handler(reader: Reader, entry: Any, path: Path, places: Places) -> Handler 
         reader.problem((*path, "type"), f"unknown type {kind!r}", f"one of: {', '.join(_TYPES)}")
         return None
     if kind != "command":
-        return Missing(wanted=kind, text=str(entry.get("prompt") or entry.get("url") or entry.get("tool") or ""))
+        return _elsewhere.handler(reader, kind, entry, path)
     command = reader.text_field(entry, "command", path)
     if not command:
         return None
@@ -196,25 +204,6 @@ def _if(reader: Reader, event: str, entry: Any, path: Path, places: Places) -> C
     elif event not in conditions.EVENTS:
         reader.warn((*path, "if"), f"`if` means nothing on {event}: this hook never runs", "take it out")
     return conditions.condition(rule, home=places.home, project=places.project)
-
-
-class _Once:
-    """Front matter's `once`: after its first good run a hook is not run again by this `Hooks`."""
-
-    __slots__ = ("done",)
-
-    def __init__(self) -> None:
-        self.done = False
-
-    def __call__(self, _event: Event) -> str:
-        return "has `once` and has run" if self.done else ""
-
-
-def _all_of(*conditions: Callable[[Event], str] | None) -> Callable[[Event], str] | None:
-    asked = [condition for condition in conditions if condition is not None]
-    if len(asked) < 2:
-        return asked[0] if asked else None
-    return lambda event: next(filter(None, (condition(event) for condition in asked)), "")
 
 
 def _name(handler: Handler, root: str) -> str:

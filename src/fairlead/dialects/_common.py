@@ -7,20 +7,20 @@ from fairlead.dialects import Reading, Reply
 from fairlead.errors import InputError, Problem
 from fairlead.events import ToolEvent, event_class
 from fairlead.handlers.command import Command
-from fairlead.handlers.missing import Missing
 from fairlead.hooks import HookFailed
 from fairlead.matchers import everything, whole_name
 from fairlead.verdicts import NONE, deny, merge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from fairlead.dialects import Source
+    from fairlead.dialects import Places, Source
     from fairlead.events import Event
     from fairlead.hooks import Handler, Hook
     from fairlead.matchers import Matcher
+    from fairlead.once import Once
     from fairlead.verdicts import Decision, Verdict
     from fairlead.work import Result
 
@@ -260,8 +260,8 @@ def read_groups(
                 yield event, group, handler, inner
 
 
-def command_or_prompt(reader: Reader, entry: Mapping[str, Any], path: Path) -> Handler | None:
-    """The two kinds of handler that Code Agent and CodeMie know."""
+def command_or_prompt(reader: Reader, entry: Mapping[str, Any], path: Path, style: str) -> Handler | None:
+    """The two kinds of handler that Code Agent and CodeMie know; `style` is how they want a prompt to be answered."""
     reader.slips(entry, ("type", "command", "prompt", "timeout", "reads"), path)
     kind = entry.get("type")
     if kind is None and ("command" in entry or "prompt" in entry):
@@ -274,7 +274,11 @@ def command_or_prompt(reader: Reader, entry: Mapping[str, Any], path: Path) -> H
     text = reader.text_field(entry, kind, path)
     if not text:
         return None
-    return Command(command=text) if kind == "command" else Missing(wanted="prompt", text=text)
+    if kind == "command":
+        return Command(command=text)
+    from fairlead.dialects import _elsewhere
+
+    return _elsewhere.prompt(reader, text, path, style=style)
 
 
 _WRAP = 'write {"hooks": [ … ]} around it; until then it is taken as if it were'
@@ -287,3 +291,23 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     folded = {name.lower().replace("_", ""): name for name in known}
     near = difflib.get_close_matches(word.lower().replace("_", ""), folded, n=1, cutoff=0.6)
     return f"did you mean {folded[near[0]]!r}?" if near else f"known: {', '.join(sorted(known))}"
+
+
+def all_of(*conditions: Callable[[Event], str] | None) -> Callable[[Event], str] | None:
+    asked = [condition for condition in conditions if condition is not None]
+    if len(asked) < 2:
+        return asked[0] if asked else None
+    return lambda event: next(filter(None, (condition(event) for condition in asked)), "")
+
+
+def left_running(handler: Handler) -> Handler:
+    """The same, but nobody waits for it."""
+    from fairlead.handlers.background import Background
+
+    return Background(handler=handler)
+
+
+def once_a_session(key: tuple[object, ...], places: Places) -> Once:
+    from fairlead.once import Once
+
+    return Once(key, places)

@@ -144,9 +144,6 @@ def read_verdict(hook: Hook, event: Event, result: Result) -> Verdict:
         if event.name != "PreModelSwitch" or hook.on_error:
             raise
         return Verdict(user_message=f"hook {hook.name}: {failed}")  # see on_failure
-    once = hook.options.get("once")
-    if once is not None and not result.exit_code:
-        once.done = True
     return _in_background(hook, verdict, result) if hook.options.get("async") else verdict
 
 

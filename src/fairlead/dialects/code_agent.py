@@ -73,7 +73,7 @@ def read(source: Source, text: str, _places: Places) -> Reading:
 
 
 def _read_handler(reader: Reader, event: str, group: Any, entry: Any, path: Path) -> None:
-    handler = command_or_prompt(reader, entry, path)
+    handler = command_or_prompt(reader, entry, path, "word")
     if handler is None:
         return
     default = _TIMEOUT if "command" in entry else _PROMPT_TIMEOUT

@@ -114,7 +114,7 @@ def _retries(reader: Reader, data: dict[str, Any], profile: dict[str, Any], name
 
 
 def _read_handler(reader: Reader, event: str, group: Any, entry: Any, path: Path, options: Mapping[str, Any]) -> None:
-    handler = command_or_prompt(reader, entry, path)
+    handler = command_or_prompt(reader, entry, path, "decision")
     if handler is None:
         return
     reader.hooks.append(

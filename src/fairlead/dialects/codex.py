@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from fairlead import documents, verdicts, wire
-from fairlead.dialects import HookInput, Source, _claude_reply
+from fairlead.dialects import HookInput, Source, _claude_reply, _elsewhere
 from fairlead.dialects._agents import answer, read_named
 from fairlead.dialects._common import (
     Reader,
@@ -14,6 +14,7 @@ from fairlead.dialects._common import (
     fails_open,
     file_name,
     given,
+    left_running,
     merge_all,
     never_again,
     read_groups,
@@ -22,7 +23,6 @@ from fairlead.dialects._common import (
 )
 from fairlead.events import EVENTS as ALL_EVENTS
 from fairlead.handlers.command import Command
-from fairlead.handlers.missing import Missing
 from fairlead.hooks import Hook, Origin
 from fairlead.matchers import name_list
 from fairlead.tools import Vocabulary, output_text, tool
@@ -119,7 +119,7 @@ def _read_handler(reader: Reader, event: str, group: Any, entry: Any, path: Path
         return
     in_background = entry.get("async") is True
     if in_background:
-        reader.warn(path, "an async hook is waited for, and what it decides is ignored")
+        handler = left_running(handler)
     reader.hooks.append(
         Hook(
             name=file_name(handler),
@@ -128,7 +128,7 @@ def _read_handler(reader: Reader, event: str, group: Any, entry: Any, path: Path
             origin=Origin(dialect=NAME, layer=source.layer, file=source.path, path=path),
             matcher=name_list(_pattern(reader, event, group, (*path[:-2], "matcher")), separators="|", plain=""),
             matcher_path=(*path[:-2], "matcher"),
-            timeout=_timeout(reader, event, entry, path),
+            timeout=None if in_background else _timeout(reader, event, entry, path),
             on_error="allow" if in_background else "",
             options=given({"async": in_background or None}),
         )
@@ -142,7 +142,7 @@ def _handler(reader: Reader, entry: Any, path: Path) -> Handler | None:
         reader.problem((*path, "type"), f"unknown type {kind!r}", known)
         return None
     if kind != "command":
-        return Missing(wanted=kind, text=str(entry.get("prompt") or entry.get("tool") or ""))
+        return _elsewhere.handler(reader, kind, entry, path)
     command = reader.text_field(entry, "command", path)
     return Command(command=command) if command.strip() else None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from fairlead import documents, verdicts, wire
-from fairlead.dialects import Reading, Reply, Source, _claude_reply
+from fairlead.dialects import Reading, Reply, Source, _claude_reply, _elsewhere
 from fairlead.dialects._agents import answer, read_named, renamed
 from fairlead.dialects._calls import KeepingMcpNames
 from fairlead.dialects._claude_reply import reason
@@ -183,8 +183,10 @@ def _only_mcp(event: Event) -> str:
 
 def _handler(reader: Reader, entry: dict[str, Any], path: Path, places: Places) -> Handler | None:
     kind = entry.get("type", "command")
-    if kind in ("http", "prompt"):
-        return Missing(wanted=kind, text=str(entry.get("url") or entry.get("prompt") or ""))
+    if kind == "http":
+        return _elsewhere.handler(reader, kind, entry, path)
+    if kind == "prompt":  # words for Copilot itself, which nobody answers
+        return Missing(wanted=kind, text=str(entry.get("prompt") or ""))
     if kind != "command":
         reader.problem((*path, "type"), f"unknown type {kind!r}", "one of: command, http, prompt")
         return None

@@ -6,7 +6,7 @@ import os
 
 from fairlead import documents, wire
 from fairlead.degrade import degrade
-from fairlead.dialects import Reading, Reply, Source
+from fairlead.dialects import Reading, Reply, Source, _elsewhere
 from fairlead.dialects._agents import answer, read_named
 from fairlead.dialects._calls import KeepingMcpNames, as_patch, patch_of_edits, patch_of_files, refused_as_patch
 from fairlead.dialects._claude_reply import reason
@@ -25,7 +25,6 @@ from fairlead.dialects._flat_files import entries_of
 from fairlead.dialects._payloads import arguments, parsed, with_folder, with_shell_result
 from fairlead.events import Event, ToolEvent
 from fairlead.handlers.command import Command
-from fairlead.handlers.missing import Missing
 from fairlead.hooks import Hook, Origin
 from fairlead.matchers import Matcher, everything
 from fairlead.tools import output_text, tool
@@ -172,7 +171,7 @@ def _handler(reader: Reader, entry: dict[str, Any], path: Path, places: Places) 
     if not text:
         return None
     if kind == "prompt":
-        return Missing(wanted="prompt", text=text)
+        return _elsewhere.handler(reader, kind, entry, path)
     folder = places.project if reader.source.layer == "project" else _folders(places)[reader.source.layer]
     return Command(command=text, cwd=folder)
 

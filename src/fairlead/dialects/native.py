@@ -10,12 +10,21 @@ import os
 
 from fairlead import documents, verdicts, wire
 from fairlead.dialects import HookInput, Reading, Source
-from fairlead.dialects._common import Reader, did_you_mean, json_output, never_again, replace_input, text_of
+from fairlead.dialects._common import (
+    Reader,
+    all_of,
+    did_you_mean,
+    json_output,
+    left_running,
+    never_again,
+    once_a_session,
+    replace_input,
+    text_of,
+)
 from fairlead.errors import InputError
 from fairlead.events import EVENTS as ALL_EVENTS
 from fairlead.handlers.command import Command, Script
 from fairlead.handlers.function import Named
-from fairlead.handlers.missing import Missing
 from fairlead.hooks import Hook, HookFailed, Origin
 from fairlead.matchers import everything, whole_name
 from fairlead.verdicts import NONE, Verdict, block
@@ -45,17 +54,23 @@ rewritten = replace_input
 
 _REASON_LIMIT = 2000
 _TIMEOUT = 60.0
-_APPROVAL_TIMEOUT = 600.0
+_TIMEOUTS = {"approval": 600.0, "prompt": 30.0}
 _LONGEST = 7 * 24 * 3600.0
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _HANDLERS = ("run", "python", "prompt", "agent", "http", "mcp_tool", "guard", "approval")
-_FOR_COMMANDS = ("args", "env", "cwd")
-_FOR_APPROVALS = ("people", "tools")
+_BELONGS = {
+    "args": ("run",), "env": ("run",), "cwd": ("run",), "people": ("approval",), "tools": ("approval",),
+    "model": ("prompt", "agent"), "cache": ("prompt",), "turns": ("agent",),
+    "headers": ("http",), "allowed_env": ("http",), "input": ("mcp_tool",),
+}  # fmt: skip
+"""Keys that mean something to some handlers only."""
 _KEYS = frozenset(
-    (*_HANDLERS, *_FOR_COMMANDS, *_FOR_APPROVALS, "on", "tool", "matcher", "name", "priority", "timeout", "on_error",
-     "enabled", "if", "parallel", "reads")
+    (*_HANDLERS, *_BELONGS, "on", "tool", "matcher", "name", "priority", "timeout", "on_error", "enabled", "if",
+     "parallel", "reads", "async", "once", "status")
 )  # fmt: skip
-_TOP = frozenset({"hook", "files", "guard", "auto_allow", "rule", "$schema"})
+_ELSEWHERE_KEYS = frozenset({"models", "mcp_servers", "allowed_http_urls"})
+_NOTIFY_KEYS = frozenset({"notify", "notify_after"})
+_TOP = frozenset({"notify", "notify_after", "hook", "files", "guard", "auto_allow", "rule", "$schema", *_ELSEWHERE_KEYS})
 _GUARD_KEYS = frozenset({"guard", "auto_allow", "rule"})
 _WORDS = ("allow", "approve", "ask", "defer", "deny", "block")
 _VERDICT_KEYS = frozenset({"hookSpecificOutput", "decision", "continue", "systemMessage"})
@@ -80,7 +95,12 @@ def read(source: Source, text: str, places: Places) -> Reading:
         _read_hook(reader, entry, path, index, places, data)
     if _GUARD_KEYS & data.keys():
         _read_guard(reader, data)
-    return reader.reading(files=_read_files(reader, data.get("files", {})))
+    if _NOTIFY_KEYS & data.keys():
+        from fairlead.dialects._native_notify import check_notify
+
+        check_notify(reader, data)
+    elsewhere = _check_elsewhere(reader, data) if _ELSEWHERE_KEYS & data.keys() else {}
+    return reader.reading(files=_read_files(reader, data.get("files", {})), **elsewhere)
 
 
 def _entries(reader: Reader, value: Any) -> list[tuple[Any, Path]]:
@@ -112,6 +132,12 @@ def _read_guard(reader: Reader, data: dict[str, Any]) -> None:
         reader.hooks.append(hook)
 
 
+def _check_elsewhere(reader: Reader, data: dict[str, Any]) -> dict[str, Any]:
+    from fairlead.dialects._native_elsewhere import check
+
+    return check(reader, data)
+
+
 def _read_hook(
     reader: Reader, entry: dict[str, Any], path: Path, index: int, places: Places, data: dict[str, Any]
 ) -> None:
@@ -122,7 +148,11 @@ def _read_hook(
         return
     key = next((name for name in ("matcher", "tools") if name in entry), "tool")
     asks = handler.kind == "approval"
-    timeout = _APPROVAL_TIMEOUT if asks else _TIMEOUT
+    wants_once = _flag(reader, entry, "once", path, default=False)
+    once = once_a_session((reader.source.path, *path), places) if wants_once else None
+    timeout = _TIMEOUTS.get(handler.kind, _TIMEOUT)
+    if _flag(reader, entry, "async", path, default=False):
+        handler = _in_background(reader, handler, path)
     reader.hooks.append(
         Hook(
             name=_text(reader, entry, "name", path) or f"{os.path.basename(reader.source.path)}#{index + 1}",
@@ -136,13 +166,22 @@ def _read_hook(
             priority=_priority(reader, entry.get("priority", 0), (*path, "priority")),
             on_error=_on_error(reader, entry.get("on_error"), (*path, "on_error")) or ("deny" if asks else ""),
             enabled=_flag(reader, entry, "enabled", path, default=True),
-            condition=_condition(reader, entry.get("if"), (*path, "if"), places),
+            condition=all_of(once, _condition(reader, entry.get("if"), (*path, "if"), places)),
             options={
+                "once": once,
+                "status": _text(reader, entry, "status", path),
                 "parallel": _flag(reader, entry, "parallel", path, default=False),
                 "reads": _reads(reader, entry.get("reads", ""), (*path, "reads")),
             },
         )
     )
+
+
+def _in_background(reader: Reader, handler: Handler, path: Path) -> Handler:
+    if handler.kind in ("approval", "guard"):
+        reader.problem((*path, "async"), f"{handler.kind} decides, and cannot be left running", "it is waited for")
+        return handler
+    return left_running(handler)
 
 
 def _check_keys(reader: Reader, table: dict[str, Any], known: frozenset[str], path: Path) -> None:
@@ -211,10 +250,9 @@ def _handler(reader: Reader, entry: dict[str, Any], path: Path, places: Places, 
         said = f"has {' and '.join(kinds)}" if kinds else "says nothing to do"
         reader.problem(path, f"this hook {said}", f"exactly one of: {', '.join(_HANDLERS)}")
         return None
-    for owner, keys in (("run", _FOR_COMMANDS), ("approval", _FOR_APPROVALS)):
-        for key in keys:
-            if key in entry and kinds != [owner]:
-                reader.problem((*path, key), f"{key} belongs to {owner}, not to {kinds[0]}")
+    for key, owners in _BELONGS.items():
+        if key in entry and kinds[0] not in owners:
+            reader.problem((*path, key), f"{key} belongs to {' and '.join(owners)}, not to {kinds[0]}")
     if kinds == ["guard"]:
         from fairlead.dialects._native_guard import guarded
 
@@ -224,14 +262,14 @@ def _handler(reader: Reader, entry: dict[str, Any], path: Path, places: Places, 
 
         return approval(reader, entry, path)
     build: Callable[[Reader, dict[str, Any], Path, Places], Handler | None]
-    build = {"run": _command, "python": _python}.get(kinds[0], _missing)
+    build = {"run": _command, "python": _python}.get(kinds[0], _elsewhere)
     return build(reader, entry, path, places)
 
 
-def _missing(reader: Reader, entry: dict[str, Any], path: Path, _places: Places) -> Handler:
-    kind = next(key for key in _HANDLERS if key in entry)
-    reader.warn((*path, kind), f"{kind} hooks are not supported yet", "until then this hook fails: on_error decides")
-    return Missing(wanted=kind, text=str(entry[kind]))
+def _elsewhere(reader: Reader, entry: dict[str, Any], path: Path, _places: Places) -> Handler | None:
+    from fairlead.dialects import _native_elsewhere
+
+    return _native_elsewhere.handler(reader, entry, path)
 
 
 def _command(reader: Reader, entry: dict[str, Any], path: Path, places: Places) -> Handler | None:
@@ -305,7 +343,7 @@ def _reads(reader: Reader, value: Any, path: Path) -> str:
 
 
 def _timeout(reader: Reader, value: object, path: Path, default: float) -> float:
-    seconds = _seconds(value)
+    seconds = seconds_in(value)
     if seconds is None:
         hint = f'write "500ms", "5s", "2m" or "1h"; {default:g} s are used'
         reader.problem(path, f"{value!r} is not a time", hint)
@@ -315,7 +353,7 @@ def _timeout(reader: Reader, value: object, path: Path, default: float) -> float
     return min(seconds, _LONGEST)
 
 
-def _seconds(value: object) -> float | None:
+def seconds_in(value: object) -> float | None:
     """A number of seconds, or a number and its unit; None for what is no time."""
     unit: float | None = 1.0
     if isinstance(value, str):

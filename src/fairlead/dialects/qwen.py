@@ -6,7 +6,7 @@ What it does with an answer is its own: see `CAN`.
 from __future__ import annotations
 
 from fairlead import verdicts, wire
-from fairlead.dialects import HookInput, _claude_reply, _gemini_settings
+from fairlead.dialects import HookInput, _claude_reply, _elsewhere, _gemini_settings
 from fairlead.dialects._agents import answer, read_named
 from fairlead.dialects._common import (
     Reader,
@@ -14,6 +14,7 @@ from fairlead.dialects._common import (
     cut_answer,
     fails_open,
     given,
+    left_running,
     merge_all,
     never_again,
     replace_input,
@@ -23,7 +24,6 @@ from fairlead.dialects._common import (
 from fairlead.events import EVENTS as ALL_EVENTS
 from fairlead.events import event_class
 from fairlead.handlers.command import Command
-from fairlead.handlers.missing import Missing
 from fairlead.hooks import Hook, HookFailed, Origin
 from fairlead.matchers import Matcher, everything
 from fairlead.tools import Vocabulary, output_text, tool
@@ -118,7 +118,15 @@ def read(source: Source, text: str, _places: Places) -> Reading:
     off = data.get("disableAllHooks")
     if off is not None:
         reader.expect(off, bool, ("disableAllHooks",), "disableAllHooks must be true or false")
-    return reader.reading(**({NAME: {"off": off}} if isinstance(off, bool) else {}))
+    return reader.reading(**({NAME: {"off": off}} if isinstance(off, bool) else {}), **_allowed_urls(reader, data))
+
+
+def _allowed_urls(reader: Reader, data: dict[str, Any]) -> dict[str, Any]:
+    security = data.get("security")
+    urls = security.get("allowedHttpHookUrls") if isinstance(security, dict) else None
+    if urls is None:
+        return {}
+    return {_elsewhere.URLS: {NAME: _elsewhere.words(reader, urls, ("security", "allowedHttpHookUrls"))}}
 
 
 def _read_handler(reader: Reader, event: str, group: Any, entry: Any, path: Path) -> None:
@@ -130,7 +138,7 @@ def _read_handler(reader: Reader, event: str, group: Any, entry: Any, path: Path
         return
     in_background = entry.get("async") is True
     if in_background:
-        reader.warn(path, "an async hook is waited for, and what it decides is ignored")
+        handler = left_running(handler)
     matcher = _matcher(reader, event, group, (*path[:-2], "matcher"))
     reader.hooks.append(
         Hook(
@@ -140,7 +148,7 @@ def _read_handler(reader: Reader, event: str, group: Any, entry: Any, path: Path
             origin=Origin(dialect=NAME, layer=source.layer, file=source.path, path=path),
             matcher=everything(matcher.text) if event == "InstructionsLoaded" else matcher,
             matcher_path=(*path[:-2], "matcher"),
-            timeout=_timeout(reader, entry, path),
+            timeout=None if in_background else _timeout(reader, entry, path),
             on_error="allow" if in_background else _on_failure(reader, entry, path),
             condition=_about_file(matcher) if event == "InstructionsLoaded" and matcher.text else None,
             options=given(
@@ -163,7 +171,7 @@ def _handler(reader: Reader, entry: Any, path: Path) -> Handler | None:
         reader.problem((*path, "type"), f"unknown type {kind!r}", f"one of: {', '.join(_TIMEOUTS)}")
         return None
     if kind != "command":
-        return Missing(wanted=kind, text=text_in(entry, "url") or text_in(entry, "prompt"))
+        return _elsewhere.handler(reader, kind, entry, path)
     command = reader.text_field(entry, "command", path)
     return _in_shell(reader, entry, command, path) if command else None
 
