@@ -72,12 +72,14 @@ def as_hook(request: Request) -> Answer:
         hooks = _load(request.but(project=request.project or _project_of(request)), event, own=False)
         deadline = deadline_for(half, event, request.started, request.patience)
         event, decision = told(half, hooks, event, hooks.fire_sync(event, deadline=deadline))
+        reply = half.write_reply(event, decision)
+        return Answer(reply=reply, notes=(*decision.notes, *_recorded(request, hooks, event, decision, reply)))
     except FairleadError as error:
         other = _who_else(request) if isinstance(error, InputError) else ""
         if other:
             return as_hook(request.but(agent=other))
-        return Answer(reply=half.write_failure(request.event_name, _sentence(error)))
-    return Answer(reply=half.write_reply(event, decision), notes=decision.notes)
+        reply = half.write_failure(request.event_name, _sentence(error))
+        return Answer(reply=reply, notes=_failure_recorded(request, _sentence(error), reply))
 
 
 def _who_else(request: Request) -> str:
@@ -107,9 +109,48 @@ def as_engine(request: Request) -> Result:
         event: Event = half.read_event(request.raw, request.event_name, request.environ)
         hooks = _load(request, event, own=True, reads=(request.agent, "fairlead"))
         event, decision = told(half, hooks, event, hooks.fire_sync(event))
-        return Result(answer=half.write_result(event, decision), notes=decision.notes)
+        answer = half.write_result(event, decision)
+        return Result(answer=answer, notes=(*decision.notes, *_recorded(request, hooks, event, decision, answer)))
     except FairleadError as error:
         return refused(request.agent, _sentence(error))
+
+
+def _recorded(
+    request: Request, hooks: Hooks, event: Event, decision: Decision, reply: Reply | dict[str, Any]
+) -> tuple[str, ...]:
+    from fairlead.journal import recording, settings
+
+    mode = settings.mode(hooks.journal, request.environ)
+    if mode == "off":
+        return ()
+    ms = (time.monotonic() - (request.started or time.monotonic())) * 1000
+    return _kept(
+        hooks,
+        recording.summary(request.agent, event, decision, ms),
+        recording.details(event, decision, reply, hooks.setting.project, payloads=mode == "on"),
+    )
+
+
+def _failure_recorded(request: Request, reason: str, reply: Reply) -> tuple[str, ...]:
+    """What could not even be read is a refusal that somebody will ask about."""
+    from fairlead.journal import recording, settings
+
+    project = request.project or os.getcwd()
+    hooks = Hooks.load(project, environ=request.environ, managed=request.managed, dialects=("fairlead",))
+    if settings.mode(hooks.journal, request.environ) == "off":
+        return ()
+    return _kept(hooks, *recording.failure(request.agent, request.event_name, reason, reply, project))
+
+
+def _kept(hooks: Hooks, summary: dict[str, Any], details: dict[str, Any]) -> tuple[str, ...]:
+    """Into the journal; what kept it out. An answer never waits for a full disk."""
+    from fairlead.journal import settings
+
+    try:
+        settings.journal(hooks.journal, hooks.setting.environ, hooks.setting.home).append(summary, details)
+    except OSError as error:
+        return (f"not in the journal: {error.strerror or error}",)
+    return ()
 
 
 def refused(agent: str, reason: str) -> Result:

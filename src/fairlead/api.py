@@ -40,6 +40,8 @@ class Hooks:
         self.problems = tuple(problems)
         self.replaced: tuple[Hook, ...] = ()
         """Hooks in files that do not count, because a nearer file replaces them."""
+        self.journal: Mapping[str, Any] = {}
+        """What the configuration says about recording events."""
         self.stops: Stops | None = Stops()
         """Ends a row of refusals to stop; None where the agent does that itself."""
         self.hears = HEARS
@@ -80,6 +82,7 @@ class Hooks:
         setting = Setting(project=places.project, home=places.home, environ=environ, agent=agent)
         hooks = cls(loaded.hooks, problems=loaded.problems, setting=setting)
         hooks.replaced = loaded.replaced
+        hooks.journal = loaded.journal
         return hooks
 
     def __iter__(self) -> Iterator[Hook]:

@@ -13,6 +13,7 @@ from fairlead.hooks import Hook, Origin
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import Any
 
 
 SHARED_FIRST = "claude-code"
@@ -24,6 +25,8 @@ class Loaded(Record):
     problems: tuple[Problem, ...] = ()
     replaced: tuple[Hook, ...] = ()
     """Hooks that a nearer file has put its own in the place of."""
+    journal: Mapping[str, Any] = {}  # never changed: records are frozen
+    """What `[journal]` says; the organisation's word over the user's."""
 
 
 def load(
@@ -50,7 +53,17 @@ def load(
     readings = [(source, _judged(_others(reading), source, trust_project)) for source, reading in readings]
     problems = [problem for _, reading in readings for problem in reading.problems]
     hooks = _arranged(readings)
-    return Loaded(hooks=tuple(hooks), problems=tuple(problems), replaced=tuple(_replaced(readings, hooks)))
+    return Loaded(
+        hooks=tuple(hooks),
+        problems=tuple(problems),
+        replaced=tuple(_replaced(readings, hooks)),
+        journal=_journal(natives),
+    )
+
+
+def _journal(natives: Iterable[tuple[Source, Reading]]) -> dict[str, Any]:
+    said = {source.owner: reading.settings.get("journal", {}) for source, reading in natives}
+    return {**said.get("user", {}), **said.get("managed", {})}
 
 
 def _as_seen_by(agent: str, places: Places) -> Places:
@@ -181,12 +194,17 @@ _TWICE = "of two lists or objects both count here, of anything else the last; ot
 
 def _others(reading: Reading) -> Reading:
     """Without our own calls: in one agent's settings they are how it asks us, and would have us ask ourselves."""
-    ours = [hook for hook in reading.hooks if calls_fairlead(hook.handler.describe())]
+    ours = [hook for hook in reading.hooks if _is_command(hook.handler) and calls_fairlead(hook.handler.describe())]
     if not ours:
         return reading
     problems = [_left_out_with_us(hook) for hook in ours if _does_more(hook.handler.describe())]
     others = [hook for hook in reading.hooks if not any(hook is own for own in ours)]
     return reading.but(hooks=tuple(others), problems=(*reading.problems, *problems))
+
+
+def _is_command(handler: Any) -> bool:
+    """Also in the background; a prompt may speak of us without calling us."""
+    return getattr(handler, "handler", handler).kind == "command"  # type: ignore[no-any-return]
 
 
 def _left_out_with_us(hook: Hook) -> Problem:

@@ -10,6 +10,7 @@ COMMANDS = {
     "check": "validate every configuration file of this project",
     "list": "every hook in force, and where it comes from",
     "explain": "what would happen to an event, hook by hook, and why",
+    "log": "what happened: every event, which hooks looked at it, and what the agent was told",
     "guard": "what a shell command does, and what the guard says to it",
     "init": "put Fairlead into the agents on this machine",
     "uninstall": "take it out again, without a trace",

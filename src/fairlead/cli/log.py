@@ -1,0 +1,291 @@
+"""What happened: every event that an agent has asked about, and what it was told.
+
+`fairlead log` shows the latest; a number shows one event in full, hook by hook. Filters can be combined:
+    fairlead log --decision deny --since 2h
+    fairlead log --hook guard --text push --tool Bash
+    fairlead log 1204
+"""
+
+from __future__ import annotations
+
+import os
+
+from fairlead.cli import _show
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from fairlead.journal.reading import Entry, Log, Wanted
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_LOOK_AGAIN = 0.2
+
+
+def main(words: list[str]) -> int:
+    return _show.ending(_main, "log", words)
+
+
+def _main(words: list[str]) -> int:
+    options = _parser().parse_args(words)
+    from fairlead.journal import settings
+    from fairlead.journal.reading import Log
+
+    log = Log(settings.folder(os.environ))
+    if options.verify:
+        return _verify(log, as_json=options.json)
+    if options.number is not None:
+        return _one(log, options.number, as_json=options.json)
+    wanted = _wanted(options)
+    if options.export:
+        from fairlead.journal.exporting import export
+
+        count = export(log, wanted, options.export)
+        print(f"{_show.counted(count, 'event')} in {options.export}")
+        return 0
+    _list(log, wanted, options)
+    return 0
+
+
+def _parser() -> _show.Parser:
+    parser = _show.parser("log", __doc__ or "")
+    add = parser.add_argument
+    add("number", nargs="?", type=int, metavar="NUMBER", help="one event in full")
+    add("-n", "--count", type=int, default=20, metavar="COUNT", help="how many of the latest; default 20")
+    add("-f", "--follow", action="store_true", help="go on with what happens from now on")
+    _show.add_agent(parser, "only this agent")
+    for name in ("session", "event", "tool", "hook"):
+        add(f"--{name}", default="", metavar="NAME", help=f"only this {name}")
+    add("--decision", default="", choices=("", "none", "allow", "ask", "defer", "deny"), metavar="WORD",
+        help="none, allow, ask, defer or deny")  # fmt: skip
+    add("--failed", action="store_true", help="only where a hook has failed")
+    add("--since", default="", metavar="WHEN", help="2h, 3d, or a date such as 2026-11-16 or 2026-11-16T12:30")
+    add("--until", default="", metavar="WHEN", help="the same")
+    add("--text", default="", metavar="TEXT", help="anywhere in it: the command, a file, a reason")
+    add("--export", default="", metavar="FILE", help="write all that is wanted to a .jsonl, .csv or .parquet file")
+    add("--verify", action="store_true", help="prove that nothing was changed or taken out")
+    return parser
+
+
+def _wanted(options: argparse.Namespace) -> Wanted:
+    from fairlead.journal.reading import Wanted
+
+    names = ("session", "event", "tool", "hook", "decision", "failed", "text")
+    since, until = moment(options.since), moment(options.until)
+    return Wanted(**{name: getattr(options, name) for name in names}, agent=options.agent or "", since=since, until=until)
+
+
+def moment(text: str) -> float:
+    """A time ago, or a date, in seconds since 1970; 0 for nothing."""
+    import datetime as dt
+    import time
+
+    from fairlead.errors import UsageError
+
+    if not text:
+        return 0.0
+    if text[:-1].isdecimal() and text[-1] in _UNITS:
+        return time.time() - int(text[:-1]) * _UNITS[text[-1]]
+    try:
+        return dt.datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        raise UsageError(f"{text!r} is no time", hint="write 30m, 2h, 3d, or 2026-11-16T12:30") from None
+
+
+# --- many --------------------------------------------------------------------------------------------
+
+
+def _list(log: Log, wanted: Wanted, options: argparse.Namespace) -> None:
+    place = log.end()
+    found = log.latest(wanted, max(options.count, 0))
+    page = _show.Page()
+    for entry in found:
+        _show_entry(log, entry, page, as_json=options.json)
+    if not found and not options.follow and not options.json:
+        _nothing(log, page, wanted)
+    if options.follow:
+        _follow(log, wanted, place, page, as_json=options.json)
+
+
+def _follow(log: Log, wanted: Wanted, place: tuple[int, int], page: _show.Page, *, as_json: bool) -> None:
+    import sys
+    import time
+
+    try:
+        while True:
+            sys.stdout.flush()
+            found, place = log.after(place, wanted)
+            for entry in found:
+                _show_entry(log, entry, page, as_json=as_json)
+            if not found:
+                time.sleep(_LOOK_AGAIN)
+    except KeyboardInterrupt:
+        pass
+
+
+def _nothing(log: Log, page: _show.Page, wanted: Wanted) -> None:
+    from fairlead.journal.reading import Wanted
+
+    if wanted != Wanted() and log.latest(Wanted(), 1):
+        page.line("Nothing in the journal is like that.")
+        return
+    page.line("The journal is empty: no agent has asked Fairlead anything yet.")
+    page.line("`fairlead doctor` says what keeps hooks from running.")
+
+
+def _show_entry(log: Log, entry: Entry, page: _show.Page, *, as_json: bool) -> None:
+    whole = log.whole(entry)
+    if as_json:
+        import json
+
+        print(json.dumps(whole, ensure_ascii=True))
+        return
+    word = entry["decision"]
+    tool = f" {entry['tool']}" if entry["tool"] else ""
+    failed: list[_show.Span] = [("  a hook failed", "error")] if entry["failed"] else []
+    decided: list[_show.Span] = [(f"  {_by(whole)}", "dim")] if word not in ("none", "allow") else []
+    page.rows(
+        [
+            (
+                (f"{entry['n']}", "dim"),
+                (_clock(entry["t"]), "dim"),
+                ("-", "dim") if word == "none" else (word, word),
+                [(f"{entry['agent']} ", "dim"), (f"{entry['event']}{tool}", ""), (f"  {_about(whole)}", "title"),
+                 *decided, *failed],
+            )
+        ],
+        widths=(len(str(entry["n"])), 14, 5),
+    )  # fmt: skip
+
+
+def _clock(seconds: float) -> str:
+    import time
+
+    return time.strftime("%d %b %H:%M:%S", time.localtime(seconds))
+
+
+def _about(whole: Entry) -> str:
+    """What it was about, in one short line."""
+    payload = whole.get("details", {}).get("payload", {})
+    given = payload.get("tool_input", {})
+    given = given if isinstance(given, dict) else {}
+    keys = ("command", "file_path", "path", "url", "pattern", "query", "prompt")
+    text = next((given[key] for key in keys if isinstance(given.get(key), str)), "") or payload.get("prompt", "")
+    line = " ".join(str(text).split())
+    return line if len(line) <= 80 else f"{line[:79]}…"
+
+
+def _by(whole: Entry) -> str:
+    names = [
+        hook["name"] for hook in whole.get("details", {}).get("hooks", ()) if hook.get("verdict") == whole["decision"]
+    ]
+    return f"by {', '.join(dict.fromkeys(names))}" if names else ""
+
+
+# --- one ---------------------------------------------------------------------------------------------
+
+
+def _one(log: Log, number: int, *, as_json: bool) -> int:
+    from fairlead.errors import UsageError
+
+    entry = log.entry(number)
+    if not entry:
+        raise UsageError(f"there is no event {number} in the journal", hint="it may have been turned over by age")
+    if as_json:
+        _show.print_json(entry)
+        return 0
+    page = _show.Page()
+    if "event" not in entry:
+        page.line("Here a segment of the journal begins.")
+        return 0
+    _print_one(entry, page)
+    return 0
+
+
+def _print_one(entry: Entry, page: _show.Page) -> None:
+    details = entry.get("details", {})
+    tool = f" · {entry['tool']}" if entry["tool"] else ""
+    page.line([(f"{entry['event']}{tool}", "title"), (f"  asked by {entry['agent']}", "dim")])
+    for label, value in (
+        ("when", f"{_clock(entry['t'])}, {entry['ms']:.1f} ms"), ("session", entry["session"]),
+        ("project", details.get("project", "")), ("input", _input(details)),
+    ):  # fmt: skip
+        if value:
+            page.pair((label, "dim"), value, width=9)
+    for hook in details.get("hooks", ()):
+        page.line()
+        _print_hook(hook, page)
+    if details.get("others"):
+        page.line()
+        page.line((f"{_show.counted(details['others'], 'hook')} for other events or tools", "dim"))
+    page.line()
+    word = entry["decision"]
+    page.line([("decision  ", "dim"), ("nothing to say" if word == "none" else word, word)])
+    for label in ("reason", "context", "user_message"):
+        if details.get(label):
+            page.pair((label.replace("_", " "), "dim"), _show.shortened(details[label]), width=12)
+    for note in details.get("notes", ()):
+        page.pair(("note", "dim"), note, width=12)
+    if details.get("reply"):
+        page.pair(("told", "dim"), _show.shortened(_told(details["reply"])), width=12)
+
+
+def _input(details: dict[str, Any]) -> str:
+    payload = details.get("payload")
+    if payload is None:
+        return "(not kept)"
+    value = payload.get("tool_input", payload.get("prompt", ""))
+    if isinstance(value, dict) and set(value) == {"command"}:
+        value = value["command"]
+    return _show.shortened(value if isinstance(value, str) else _compact(value))
+
+
+def _told(reply: dict[str, Any]) -> str:
+    if "exit_code" not in reply:
+        return _compact(reply)
+    parts = (reply["stdout"].strip(), reply["stderr"].strip(), f"exit {reply['exit_code']}")
+    return "\n".join(part for part in parts if part)
+
+
+def _compact(value: object) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _print_hook(hook: dict[str, Any], page: _show.Page) -> None:
+    word = hook.get("verdict")
+    said = "not run" if word is None else ("-" if word == "none" else word)
+    spent = f"  {_show.milliseconds(hook.get('ms'))}" if word is not None else ""
+    page.line([(f"{said:<8}", word or "warning"), (hook["name"], "title"), (spent, "dim")])
+    where = f"{hook['dialect']} · {hook['layer']} · {_show.near(hook['file']) or 'code'}"
+    page.line((where, "dim"), indent=8)
+    for label, style in (("why", "warning"), ("error", "error"), ("reason", "")):
+        if hook.get(label) and not (label == "reason" and hook.get("error")):
+            page.line((_show.shortened(hook[label]), style), indent=8)
+    if hook.get("facts"):
+        page.line((", ".join(f"{name} {value}" for name, value in hook["facts"].items()), "dim"), indent=8)
+
+
+# --- proof -------------------------------------------------------------------------------------------
+
+
+def _verify(log: Log, *, as_json: bool) -> int:
+    from fairlead.journal.reading import verify
+
+    found = verify(log)
+    if as_json:
+        _show.print_json(found.as_dict())
+        return 1 if found.problems else 0
+    page = _show.Page()
+    for problem in found.problems:
+        page.line([("changed  ", "error"), (problem, "")])
+    if not found.entries:
+        page.line("The journal is empty.")
+    elif not found.problems:
+        count = f"{found.entries:,} {'entry' if found.entries == 1 else 'entries'}"
+        page.line([("whole  ", "allow"), (f"{count}, from {found.first} on", "")])
+        page.line((found.chain, "dim"))
+        page.prose("Kept somewhere else, this line proves later that nothing before it was changed.")
+    return 1 if found.problems else 0

@@ -1,0 +1,187 @@
+"""`fairlead log`, and what is recorded by whom."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Home, Ran
+
+Fairlead = Callable[..., Ran]
+
+
+def event(command: str = "ls", **fields: Any) -> dict[str, Any]:
+    call = {"tool_name": "Bash", "tool_input": {"command": command}}
+    return {"hook_event_name": "PreToolUse", "session_id": "s1", "cwd": "/", **call, **fields}
+
+
+def guarded(place: Home, more: str = "") -> None:
+    place.write("~/.config/fairlead/fairlead.toml", f'guard = "all"\n{more}')
+
+
+def folder(place: Home) -> Path:
+    return place.home / ".local/state/fairlead/journal"
+
+
+def test_every_event_is_there_with_its_hooks_and_its_answer(place: Home, fairlead: Fairlead) -> None:
+    guarded(place, '[[hook]]\non = "PreToolUse"\ntool = "Write"\nrun = "true"\n')
+    fairlead("hook", "--agent", "claude-code", stdin=event("ls"))
+    said = fairlead("hook", "--agent", "claude-code", stdin=event("rm -rf /"))
+    shown = fairlead("log")
+    assert (shown.code, shown.err) == (0, "")
+    lines = shown.out.decode().splitlines()
+    assert len(lines) == 2
+    assert "ls" in lines[0]
+    assert all(word in lines[1] for word in ("deny", "claude-code", "PreToolUse Bash", "rm -rf /", "by guard"))
+
+    (last,) = [json.loads(line) for line in fairlead("log", "--decision", "deny", "--json").out.splitlines()]
+    details = last["details"]
+    assert details["reply"]["stdout"].encode() == said.out
+    assert [(hook["name"], hook["verdict"]) for hook in details["hooks"]] == [("guard", "deny")]
+    assert details["others"] == 1
+    assert details["payload"]["tool_input"] == {"command": "rm -rf /"}
+
+    whole = fairlead("log", str(last["n"])).out.decode()
+    assert all(word in whole for word in ("deletes every", "fairlead · user", "1 hook for other", "exit 0"))
+
+
+def test_what_cannot_be_read_is_there_too(place: Home, fairlead: Fairlead) -> None:
+    guarded(place)
+    assert fairlead("hook", "--agent", "claude-code", stdin=b"{nonsense").code != 0
+    (entry,) = [json.loads(line) for line in fairlead("log", "--json").out.splitlines()]
+    assert (entry["decision"], entry["agent"], entry["failed"]) == ("deny", "claude-code", 1)
+    assert "JSON" in entry["details"]["reason"]
+
+
+def test_an_engine_records_too(place: Home, fairlead: Fairlead) -> None:
+    guarded(place)
+    fairlead("fire", "--agent", "amcp", stdin={**event(), "hook_event_name": "PreToolUse"})
+    assert "amcp" in fairlead("log").out.decode()
+
+
+FILTERS: list[tuple[tuple[str, ...], list[str]]] = [
+    ((), ["ls one", "rm -rf /", "Stop", "ls two"]),
+    (("-n", "1"), ["ls two"]),
+    (("--tool", "Bash"), ["ls one", "rm -rf /", "ls two"]),
+    (("--event", "Stop"), ["Stop"]),
+    (("--session", "s2"), ["ls two"]),
+    (("--decision", "deny"), ["rm -rf /"]),
+    (("--hook", "guard", "--text", "LS"), ["ls one", "ls two"]),
+    (("--agent", "codex"), []),
+    (("--since", "1h"), ["ls one", "rm -rf /", "Stop", "ls two"]),
+    (("--until", "2020-01-01"), []),
+    (("--failed",), []),
+]
+
+
+def test_filters(place: Home, fairlead: Fairlead) -> None:
+    guarded(place)
+    stop = {"hook_event_name": "Stop", "session_id": "s1"}
+    for one in (event("ls one"), event("rm -rf /"), stop, event("ls two", session_id="s2")):
+        fairlead("hook", "--agent", "claude-code", stdin=one)
+    for words, expected in FILTERS:
+        shown = [json.loads(line) for line in fairlead("log", "--json", *words).out.splitlines()]
+        payloads = [entry["details"]["payload"] for entry in shown]
+        found = [one["tool_input"]["command"] if "tool_input" in one else "Stop" for one in payloads]
+        assert found == expected, words
+
+
+def test_it_follows_what_happens(place: Home, fairlead: Fairlead) -> None:
+    guarded(place)
+    fairlead("hook", "--agent", "claude-code", stdin=event("before"))
+    words = [sys.executable, "-m", "fairlead", "log", "-f", "--json"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, env=place.environ, cwd=place.project) as follower:
+        assert follower.stdout is not None
+        assert b"before" in follower.stdout.readline()
+        fairlead("hook", "--agent", "claude-code", stdin=event("after"))
+        assert b"after" in follower.stdout.readline()
+        follower.send_signal(signal.SIGINT)
+        assert follower.wait(timeout=60) == 130
+
+
+@pytest.mark.parametrize("how", ["configuration", "environment"])
+def test_it_can_be_switched_off(place: Home, fairlead: Fairlead, how: str) -> None:
+    guarded(place, '[journal]\nmode = "off"\n' if how == "configuration" else "")
+    env = {} if how == "configuration" else {"FAIRLEAD_JOURNAL": "off"}
+    fairlead("hook", "--agent", "claude-code", stdin=event(), env=env)
+    assert not folder(place).exists()
+    assert b"The journal is empty" in fairlead("log").out
+
+
+def test_without_payloads_nothing_of_the_call_is_kept(place: Home, fairlead: Fairlead) -> None:
+    guarded(place, '[journal]\nmode = "without-payloads"\n')
+    fairlead("hook", "--agent", "claude-code", stdin=event("echo sekret-word"))
+    assert all(b"sekret-word" not in path.read_bytes() for path in folder(place).iterdir())
+    (entry,) = [json.loads(line) for line in fairlead("log", "--json").out.splitlines()]
+    assert entry["hooks"] == ["guard"]
+
+
+def test_a_project_cannot_have_itself_left_out(place: Home, fairlead: Fairlead) -> None:
+    guarded(place)
+    place.write("fairlead.toml", '[journal]\nmode = "off"\n')
+    fairlead("hook", "--agent", "claude-code", "--project", str(place.project), stdin=event())
+    assert len(fairlead("log", "--json").out.splitlines()) == 1
+    (problem,) = json.loads(fairlead("check", "--json").out)
+    assert "of a project is ignored" in problem["message"]
+
+
+def test_a_journal_that_cannot_be_written_is_said_and_changes_nothing(place: Home, fairlead: Fairlead) -> None:
+    guarded(place)
+    folder(place).parent.mkdir(parents=True)
+    folder(place).write_text("a file stands here")
+    answer = fairlead("hook", "--agent", "claude-code", stdin=event("rm -rf /"))
+    assert b"deny" in answer.out
+    assert "not in the journal" in answer.err
+
+
+def test_it_proves_itself_and_names_what_was_changed(place: Home, fairlead: Fairlead) -> None:
+    guarded(place)
+    fairlead("hook", "--agent", "claude-code", stdin=event("rm -rf /"))
+    assert fairlead("log", "--verify").code == 0
+    lines = next(folder(place).glob("*.jsonl"))
+    lines.write_bytes(lines.read_bytes().replace(b'"deny"', b'"none"'))
+    found = fairlead("log", "--verify")
+    assert found.code == 1
+    assert b"entry 2 was changed" in found.out
+
+
+def test_exports(place: Home, fairlead: Fairlead, tmp_path: Path) -> None:
+    guarded(place)
+    for command in ("ls", "=cmd|' /C calc'!A0"):
+        fairlead("hook", "--agent", "claude-code", stdin=event(command))
+    for kind in ("jsonl", "csv"):
+        path = tmp_path / f"out.{kind}"
+        assert fairlead("log", "--export", str(path)).code == 0
+        assert path.stat().st_mode & 0o077 == 0
+    assert len([json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]) == 2
+    with (tmp_path / "out.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["tool"] for row in rows] == ["Bash", "Bash"]
+    assert fairlead("log", "--export", str(tmp_path / "out.xml")).code == 64
+
+
+def test_parquet(place: Home, fairlead: Fairlead, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    guarded(place)
+    fairlead("hook", "--agent", "claude-code", stdin=event())
+    path = tmp_path / "out.parquet"
+    assert fairlead("log", "--export", str(path)).code == 0
+    (row,) = parquet.read_table(path).to_pylist()
+    assert (row["agent"], row["decision"], json.loads(row["input"])) == ("claude-code", "none", {"command": "ls"})
+
+
+@pytest.mark.parametrize("words", [("--since", "yesterday"), ("99",), ("--decision", "maybe"), ("--wat",)])
+def test_a_slip_is_a_sentence(fairlead: Fairlead, words: tuple[str, ...]) -> None:
+    ran = fairlead("log", *words)
+    assert ran.code == 64
+    assert "Traceback" not in ran.err
+    assert os.linesep in ran.err

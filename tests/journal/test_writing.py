@@ -1,0 +1,241 @@
+"""The journal under many writers, sudden ends and strange disks."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlead.journal import writing
+from fairlead.journal.reading import Log, Wanted, verify
+from fairlead.journal.writing import DETAILS, HEAD, LINES, Busy, Journal
+
+ABOUT = {"agent": "codex", "session": "s", "event": "PreToolUse", "tool": "Bash", "decision": "none", "hooks": ["h"],
+         "failed": 0, "ms": 1.0}  # fmt: skip
+
+
+def details(text: str = "ls") -> dict[str, Any]:
+    return {"payload": {"tool_input": {"command": text}}}
+
+
+def filled(folder: Path, count: int = 5, **options: Any) -> Log:
+    journal = Journal(str(folder), **options)
+    for number in range(count):
+        journal.append({**ABOUT, "session": f"s{number}"}, details(f"command {number}"))
+    return Log(str(folder))
+
+
+def commands(log: Log) -> list[str]:
+    return [log.whole(entry)["details"]["payload"]["tool_input"]["command"] for entry in log.all(Wanted())]
+
+
+def test_what_is_appended_is_there_and_whole(tmp_path: Path) -> None:
+    log = filled(tmp_path / "journal")
+    assert commands(log) == [f"command {number}" for number in range(5)]
+    assert verify(log).problems == ()
+    assert [path.stat().st_mode & 0o077 for path in (tmp_path / "journal", *(tmp_path / "journal").iterdir())] == [
+        0
+    ] * 4
+
+
+WRITER = """
+import sys
+from fairlead.journal.writing import Journal
+journal = Journal(sys.argv[1], segment=int(sys.argv[3]))
+about = {"agent": "a", "session": sys.argv[2], "event": "Stop", "tool": "", "decision": "none", "hooks": [],
+         "failed": 0, "ms": 0}
+number = 0
+while number < int(sys.argv[4]):
+    more = {"who": sys.argv[2], "number": number, "more": "x" * (number % 5000)}
+    print(journal.append(about, more), number, flush=True)
+    number += 1
+"""
+
+
+def writer(folder: Path, name: str, *, count: int, segment: int = 1 << 20) -> subprocess.Popen[str]:
+    words = [sys.executable, "-c", WRITER, str(folder), name, str(segment), str(count)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+
+
+def test_many_writers_lose_nothing_and_keep_one_chain(tmp_path: Path) -> None:
+    writers = [writer(tmp_path, f"w{number}", count=150, segment=200_000) for number in range(6)]
+    acknowledged = [line for one in writers for line in one.communicate(timeout=100)[0].splitlines()]
+    numbers = [int(line.split()[0]) for line in acknowledged]
+    assert len(set(numbers)) == len(numbers) == 900
+    log = Log(str(tmp_path))
+    found = verify(log)
+    assert found.problems == ()
+    assert len(log.segments()) > 1
+    assert {entry["n"] for entry in log.all(Wanted())} == set(numbers)
+    assert [log.whole(entry)["details"]["number"] for entry in log.all(Wanted(session="w3"))] == list(range(150))
+
+
+def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
+    chance = random.Random(7)  # for tests
+    acknowledged: set[int] = set()
+    for _ in range(15):
+        one = writer(tmp_path, "w", count=10_000, segment=100_000)
+        assert one.stdout is not None
+        for _ in range(chance.randint(1, 60)):
+            acknowledged.add(int(one.stdout.readline().split()[0]))
+        one.send_signal(signal.SIGKILL)
+        acknowledged |= {
+            int(line.split()[0]) for line in one.communicate()[0].splitlines(keepends=True) if "\n" in line
+        }
+    log = Log(str(tmp_path))
+    assert verify(log).problems == ()
+    assert acknowledged <= {entry["n"] for entry in log.all(Wanted())}
+
+
+@pytest.mark.parametrize("cut", [0, 1, 2, 10, 200])
+def test_an_entry_that_was_cut_short_is_passed_over_and_the_rest_stands(tmp_path: Path, cut: int) -> None:
+    filled(tmp_path, 3)
+    lines, head = tmp_path / f"000001{LINES}", (tmp_path / HEAD).read_bytes()
+    Journal(str(tmp_path)).append(ABOUT, details("killed on the way"))
+    whole = lines.read_bytes()
+    lines.write_bytes(whole[: len(whole) - cut])
+    (tmp_path / HEAD).write_bytes(head)
+    Journal(str(tmp_path)).append(ABOUT, details("after"))
+    Journal(str(tmp_path)).append(ABOUT, details("and after"))
+    log = Log(str(tmp_path))
+    assert verify(log).problems == ()
+    kept = [] if cut > 1 else ["killed on the way"]
+    assert commands(log) == ["command 0", "command 1", "command 2", *kept, "after", "and after"]
+
+
+def test_an_entry_that_the_head_does_not_know_is_kept(tmp_path: Path) -> None:
+    filled(tmp_path, 2)
+    before = (tmp_path / HEAD).read_bytes()
+    Journal(str(tmp_path)).append(ABOUT, details("killed before the head was written"))
+    (tmp_path / HEAD).write_bytes(before)
+    Journal(str(tmp_path)).append(ABOUT, details("after"))
+    log = Log(str(tmp_path))
+    assert verify(log).problems == ()
+    assert commands(log)[-2:] == ["killed before the head was written", "after"]
+
+
+def test_a_lost_head_is_made_again(tmp_path: Path) -> None:
+    filled(tmp_path, 3)
+    (tmp_path / HEAD).unlink()
+    assert "the head is missing" in verify(Log(str(tmp_path))).problems[0]
+    Journal(str(tmp_path)).append(ABOUT, details("after"))
+    assert verify(Log(str(tmp_path))).problems == ()
+
+
+def test_the_oldest_go_and_it_still_proves_itself(tmp_path: Path) -> None:
+    log = filled(tmp_path, 400, segment=20_000, size=100_000)
+    size = sum(path.stat().st_size for path in tmp_path.iterdir())
+    assert size <= 130_000
+    assert log.segments()[0] > 1
+    found = verify(log)
+    assert found.problems == ()
+    assert commands(log)[-1] == "command 399"
+    assert found.entries < 400
+
+
+def test_old_segments_go_by_age(tmp_path: Path) -> None:
+    filled(tmp_path, 50, segment=5_000)
+    for path in tmp_path.iterdir():
+        os.utime(path, (0, 0))
+    log = filled(tmp_path, 60, segment=5_000, age=60.0)
+    assert log.segments()[0] > 1
+    assert verify(log).problems == ()
+
+
+# --- a change shows -----------------------------------------------------------------------------------
+
+
+def test_every_changed_byte_shows(tmp_path: Path) -> None:
+    log = filled(tmp_path, 3)
+    for kind in (LINES, DETAILS):
+        path = tmp_path / f"000001{kind}"
+        whole = path.read_bytes()
+        for place in range(0, len(whole), 7):
+            changed = bytearray(whole)
+            changed[place] ^= 1
+            path.write_bytes(bytes(changed))
+            assert verify(log).problems, (kind, place)
+        path.write_bytes(whole)
+    assert verify(log).problems == ()
+
+
+def _without_line(path: Path, index: int) -> None:
+    lines = path.read_bytes().splitlines(keepends=True)
+    del lines[index]
+    path.write_bytes(b"".join(lines))
+
+
+@pytest.mark.parametrize("index", [0, 1, 2, 3])
+def test_every_missing_entry_shows(tmp_path: Path, index: int) -> None:
+    log = filled(tmp_path, 3)
+    _without_line(tmp_path / f"000001{LINES}", index)
+    assert verify(log).problems
+
+
+def test_two_entries_in_another_order_show(tmp_path: Path) -> None:
+    log = filled(tmp_path, 3)
+    path = tmp_path / f"000001{LINES}"
+    first, one, two, three = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first + two + one + three)
+    assert verify(log).problems
+
+
+@pytest.mark.parametrize("which", [0, 1, -1])
+def test_every_missing_segment_shows(tmp_path: Path, which: int) -> None:
+    log = filled(tmp_path, 100, segment=8_000)
+    assert len(log.segments()) > 3
+    gone = log.segments()[which]
+    (tmp_path / f"{gone:06d}{LINES}").unlink()
+    assert verify(log).problems
+
+
+def test_a_rewritten_end_shows_against_a_line_that_was_kept_elsewhere(tmp_path: Path) -> None:
+    """Who can write to the folder can make a new chain; not one that ends in the line that somebody has."""
+    kept = verify(filled(tmp_path / "true", 4)).chain
+    log = filled(tmp_path / "false", 4)
+    assert verify(log).problems == ()
+    assert verify(log).chain != kept
+
+
+# --- strange disks ------------------------------------------------------------------------------------
+
+
+def test_who_keeps_the_lock_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(tmp_path, 1)
+    monkeypatch.setattr(writing, "_PATIENCE", 0.05)
+    with (tmp_path / HEAD).open("rb") as head:
+        fcntl.flock(head, fcntl.LOCK_EX)
+        with pytest.raises(Busy, match="held by another process"):
+            Journal(str(tmp_path)).append(ABOUT, details())
+
+
+def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "journal").mkdir()
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    for name in (HEAD, f"000001{LINES}", f"000001{DETAILS}"):
+        link = tmp_path / "journal" / name
+        link.symlink_to(victim)
+        with pytest.raises(OSError, match="symbolic links"):
+            Journal(str(tmp_path / "journal")).append(ABOUT, details())
+        link.unlink()
+        for path in (tmp_path / "journal").iterdir():
+            path.unlink()
+    assert victim.read_text() == "mine"
+
+
+def test_whatever_is_in_an_event_can_be_kept(tmp_path: Path) -> None:
+    strange = 'a "quoted" \n line, "chain":"x"}, \ud800, é, \x00'
+    Journal(str(tmp_path)).append({**ABOUT, "session": strange, "tool": strange}, details(strange))
+    log = Log(str(tmp_path))
+    assert verify(log).problems == ()
+    (entry,) = log.all(Wanted(session=strange))
+    assert json.dumps(log.whole(entry)["details"]["payload"]["tool_input"]["command"]) == json.dumps(strange)
