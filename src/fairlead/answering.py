@@ -71,8 +71,8 @@ def as_hook(request: Request) -> Answer:
         event = half.read_event(request.raw, request.event_name, request.environ)
         hooks = _load(request.but(project=request.project or _project_of(request)), event, own=False)
         deadline = deadline_for(half, event, request.started, request.patience)
-        event, decision = told(half, hooks, event, hooks.fire_sync(event, deadline=deadline))
-        reply = half.write_reply(event, decision)
+        spoken, decision = told(half, hooks, event, hooks.fire_sync(event, deadline=deadline))
+        reply = half.write_reply(spoken, decision)
         return Answer(reply=reply, notes=(*decision.notes, *_recorded(request, hooks, event, decision, reply)))
     except FairleadError as error:
         other = _who_else(request) if isinstance(error, InputError) else ""
@@ -108,8 +108,8 @@ def as_engine(request: Request) -> Result:
     try:
         event: Event = half.read_event(request.raw, request.event_name, request.environ)
         hooks = _load(request, event, own=True, reads=(request.agent, "fairlead"))
-        event, decision = told(half, hooks, event, hooks.fire_sync(event))
-        answer = half.write_result(event, decision)
+        spoken, decision = told(half, hooks, event, hooks.fire_sync(event))
+        answer = half.write_result(spoken, decision)
         return Result(answer=answer, notes=(*decision.notes, *_recorded(request, hooks, event, decision, answer)))
     except FairleadError as error:
         return refused(request.agent, _sentence(error))
@@ -127,7 +127,7 @@ def _recorded(
     return _kept(
         hooks,
         recording.summary(request.agent, event, decision, ms),
-        recording.details(event, decision, reply, hooks.setting.project, payloads=mode == "on"),
+        recording.details(event, decision, reply, hooks.setting.project, request.raw if mode == "on" else None),
     )
 
 

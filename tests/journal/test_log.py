@@ -154,6 +154,18 @@ def test_it_proves_itself_and_names_what_was_changed(place: Home, fairlead: Fair
     assert b"entry 2 was changed" in found.out
 
 
+def test_a_recorded_event_can_be_explained(place: Home, fairlead: Fairlead) -> None:
+    guarded(place)
+    payload = event("rm -rf /", hook_event_name="BeforeTool", tool_name="run_shell_command")
+    fairlead("hook", "--agent", "gemini", stdin=payload)
+    found = fairlead("explain", "--entry", "2", "--json").json
+    assert (found["agent"], found["decision"], found["payload"]["tool_input"]) == (
+        "gemini", "deny", {"command": "rm -rf /"}
+    )  # fmt: skip
+    assert fairlead("explain", "--entry", "2", "--as", "codex", "--json").json["agent"] == "codex"
+    assert fairlead("explain", "--entry", "77").code == 64
+
+
 def test_exports(place: Home, fairlead: Fairlead, tmp_path: Path) -> None:
     guarded(place)
     for command in ("ls", "=cmd|' /C calc'!A0"):

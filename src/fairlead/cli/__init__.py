@@ -11,6 +11,7 @@ COMMANDS = {
     "list": "every hook in force, and where it comes from",
     "explain": "what would happen to an event, hook by hook, and why",
     "log": "what happened: every event, which hooks looked at it, and what the agent was told",
+    "replay": "judge recorded events again under the hooks of today, and show what differs",
     "guard": "what a shell command does, and what the guard says to it",
     "init": "put Fairlead into the agents on this machine",
     "uninstall": "take it out again, without a trace",

@@ -50,7 +50,7 @@ def parser(name: str, doc: str) -> Parser:
 
 
 def add_project(to: Parser) -> None:
-    to.add_argument("--project", metavar="DIR", type=_directory, help="default: the working directory")
+    to.add_argument("--project", metavar="DIR", type=directory, help="default: the working directory")
     to.add_argument("--trust-project", action="store_true", help="run the project's hooks too: you vouch for them")
     to.add_argument("--with", metavar="NAME", dest="active", action="append", default=[],
                     help="a skill or subagent whose hooks are on; may be repeated")  # fmt: skip
@@ -60,7 +60,7 @@ def add_agent(to: Parser, text: str, *names: str) -> None:
     to.add_argument("--agent", *names, metavar="NAME", dest="agent", type=_agent, help=text)
 
 
-def _directory(path: str) -> str:
+def directory(path: str) -> str:
     if not os.path.isdir(path):
         raise argparse.ArgumentTypeError(f"there is no directory {path!r}")
     return os.path.abspath(path)

@@ -6,8 +6,10 @@ The event comes on stdin, in the dialect of --agent (default: Claude Code's JSON
   fairlead explain --tool Write --input '{"file_path": ".env"}'
   fairlead explain --event UserPromptSubmit --prompt 'deploy it'
   fairlead explain --agent codemie < event.json
+  fairlead explain --entry 1204 --as codex
 
-This really runs the hooks that apply, as the agent's event would. With --dry-run it only says which.
+This really runs the hooks that apply, as the agent's event would. With --dry-run it only says which. Where a hook
+asks a person it says so and asks nobody, unless --ask.
 """
 
 from __future__ import annotations
@@ -35,17 +37,20 @@ def _main(words: list[str]) -> int:
     from fairlead import dialects, explaining
     from fairlead.answering import add_asking, deadline_for
 
+    recorded = _recorded(options)
     agent = options.agent or explaining.ASKED_BY
     if options.like:
         options.agent = agent
-    event = _event(options, agent)
+    event = recorded or _event(options, agent)
     hooks = _load(options, event)
     if options.like:
         add_asking(hooks, agent, os.environ)
     out, sys.stdout = sys.stdout, sys.stderr  # what a hook in this process prints is not ours
     try:
         deadline = deadline_for(dialects.agent_half(agent), event) if options.like == "hook" else None
-        found = explaining.explain(hooks, event, agent=agent, dry_run=options.dry_run, deadline=deadline)
+        found = explaining.explain(
+            hooks, event, agent=agent, dry_run=options.dry_run, deadline=deadline, ask_people=options.ask
+        )
     finally:
         sys.stdout = out
     if options.json:
@@ -64,6 +69,8 @@ def _parser() -> _show.Parser:
     parser.add_argument("--input", metavar="JSON", help="the tool's input")
     parser.add_argument("--command", metavar="LINE", help="make up a shell command: --tool Bash with this command")
     parser.add_argument("--prompt", metavar="TEXT", help="make up a prompt of the user's")
+    parser.add_argument("--entry", metavar="NUMBER", type=int, help="an event of the journal: `fairlead log` has them")
+    parser.add_argument("--ask", action="store_true", help="really ask a person where a hook does; else it is only said")
     parser.add_argument("--dry-run", action="store_true", help="run nothing; only say which hooks would")
     parser.add_argument("--like", choices=("fire", "hook"),
                         help="only the hooks that this command would run for --agent; default: all")  # fmt: skip
@@ -71,6 +78,24 @@ def _parser() -> _show.Parser:
 
 
 # --- the event ---------------------------------------------------------------------------------------
+
+
+def _recorded(options: argparse.Namespace) -> Event | None:
+    """An event of the journal; who asked and where are as they were, unless somebody says otherwise."""
+    if options.entry is None:
+        return None
+    from fairlead.errors import UsageError
+    from fairlead.journal import replaying, settings
+    from fairlead.journal.reading import Log
+
+    entry = Log(settings.folder(os.environ)).entry(options.entry) or {}
+    if not entry.get("details", {}).get("payload"):
+        why = "was kept without its payload" if entry else "is not in the journal"
+        raise UsageError(f"event {options.entry} {why}", hint="`fairlead log` shows which there are")
+    project = entry["details"].get("project", "")
+    options.agent = options.agent or entry["agent"]
+    options.project = options.project or (project if os.path.isdir(project) else None)
+    return replaying.event_of(entry)
 
 
 def _event(options: argparse.Namespace, agent: str) -> Event:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from fairlead.cli import _show
+from fairlead.cli import _journal, _show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from fairlead.journal.reading import Entry, Log, Wanted
 
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LOOK_AGAIN = 0.2
 
 
@@ -37,7 +36,7 @@ def _main(words: list[str]) -> int:
         return _verify(log, as_json=options.json)
     if options.number is not None:
         return _one(log, options.number, as_json=options.json)
-    wanted = _wanted(options)
+    wanted = _journal.wanted(options)
     if options.export:
         from fairlead.journal.exporting import export
 
@@ -54,43 +53,10 @@ def _parser() -> _show.Parser:
     add("number", nargs="?", type=int, metavar="NUMBER", help="one event in full")
     add("-n", "--count", type=int, default=20, metavar="COUNT", help="how many of the latest; default 20")
     add("-f", "--follow", action="store_true", help="go on with what happens from now on")
-    _show.add_agent(parser, "only this agent")
-    for name in ("session", "event", "tool", "hook"):
-        add(f"--{name}", default="", metavar="NAME", help=f"only this {name}")
-    add("--decision", default="", choices=("", "none", "allow", "ask", "defer", "deny"), metavar="WORD",
-        help="none, allow, ask, defer or deny")  # fmt: skip
-    add("--failed", action="store_true", help="only where a hook has failed")
-    add("--since", default="", metavar="WHEN", help="2h, 3d, or a date such as 2026-11-16 or 2026-11-16T12:30")
-    add("--until", default="", metavar="WHEN", help="the same")
-    add("--text", default="", metavar="TEXT", help="anywhere in it: the command, a file, a reason")
+    _journal.add_filters(parser)
     add("--export", default="", metavar="FILE", help="write all that is wanted to a .jsonl, .csv or .parquet file")
     add("--verify", action="store_true", help="prove that nothing was changed or taken out")
     return parser
-
-
-def _wanted(options: argparse.Namespace) -> Wanted:
-    from fairlead.journal.reading import Wanted
-
-    names = ("session", "event", "tool", "hook", "decision", "failed", "text")
-    since, until = moment(options.since), moment(options.until)
-    return Wanted(**{name: getattr(options, name) for name in names}, agent=options.agent or "", since=since, until=until)
-
-
-def moment(text: str) -> float:
-    """A time ago, or a date, in seconds since 1970; 0 for nothing."""
-    import datetime as dt
-    import time
-
-    from fairlead.errors import UsageError
-
-    if not text:
-        return 0.0
-    if text[:-1].isdecimal() and text[-1] in _UNITS:
-        return time.time() - int(text[:-1]) * _UNITS[text[-1]]
-    try:
-        return dt.datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        raise UsageError(f"{text!r} is no time", hint="write 30m, 2h, 3d, or 2026-11-16T12:30") from None
 
 
 # --- many --------------------------------------------------------------------------------------------
@@ -149,31 +115,14 @@ def _show_entry(log: Log, entry: Entry, page: _show.Page, *, as_json: bool) -> N
         [
             (
                 (f"{entry['n']}", "dim"),
-                (_clock(entry["t"]), "dim"),
+                (_journal.clock(entry["t"]), "dim"),
                 ("-", "dim") if word == "none" else (word, word),
-                [(f"{entry['agent']} ", "dim"), (f"{entry['event']}{tool}", ""), (f"  {_about(whole)}", "title"),
+                [(f"{entry['agent']} ", "dim"), (f"{entry['event']}{tool}  ", ""), (_journal.about(whole), "title"),
                  *decided, *failed],
             )
         ],
         widths=(len(str(entry["n"])), 14, 5),
     )  # fmt: skip
-
-
-def _clock(seconds: float) -> str:
-    import time
-
-    return time.strftime("%d %b %H:%M:%S", time.localtime(seconds))
-
-
-def _about(whole: Entry) -> str:
-    """What it was about, in one short line."""
-    payload = whole.get("details", {}).get("payload", {})
-    given = payload.get("tool_input", {})
-    given = given if isinstance(given, dict) else {}
-    keys = ("command", "file_path", "path", "url", "pattern", "query", "prompt")
-    text = next((given[key] for key in keys if isinstance(given.get(key), str)), "") or payload.get("prompt", "")
-    line = " ".join(str(text).split())
-    return line if len(line) <= 80 else f"{line[:79]}…"
 
 
 def _by(whole: Entry) -> str:
@@ -208,7 +157,7 @@ def _print_one(entry: Entry, page: _show.Page) -> None:
     tool = f" · {entry['tool']}" if entry["tool"] else ""
     page.line([(f"{entry['event']}{tool}", "title"), (f"  asked by {entry['agent']}", "dim")])
     for label, value in (
-        ("when", f"{_clock(entry['t'])}, {entry['ms']:.1f} ms"), ("session", entry["session"]),
+        ("when", f"{_journal.clock(entry['t'])}, {entry['ms']:.1f} ms"), ("session", entry["session"]),
         ("project", details.get("project", "")), ("input", _input(details)),
     ):  # fmt: skip
         if value:

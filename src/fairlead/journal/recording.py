@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fairlead import wire
+from fairlead.errors import InputError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -33,9 +36,10 @@ def summary(agent: str, event: Event, decision: Decision, ms: float) -> dict[str
 
 
 def details(
-    event: Event, decision: Decision, reply: Reply | dict[str, Any] | None, project: str, *, payloads: bool = True
+    event: Event, decision: Decision, reply: Reply | dict[str, Any] | None, project: str, raw: bytes | None
 ) -> dict[str, Any]:
-    """All of it, as far as it is wanted."""
+    """All of it; without the raw event nothing of what the agent has sent."""
+    payloads = raw is not None
     found: dict[str, Any] = {
         "project": project,
         "cwd": event.cwd,
@@ -47,10 +51,25 @@ def details(
         "others": sum(1 for report in decision.reports if not _is_worth_it(report)),
     }
     if payloads:
-        found["payload"] = bounded(event.payload())
+        found |= _event(event, raw or b"")
         found["updated_input"] = bounded(decision.updated_input)
         found["reply"] = _reply(reply)
     return found
+
+
+def _event(event: Event, raw: bytes) -> dict[str, Any]:
+    """In our words; and in the agent's own, where they are others, so that it can be judged again exactly."""
+    payload = event.payload()
+    sent = raw.decode("utf-8", "replace") if len(raw) <= LARGEST else ""
+    found = {"payload": bounded(payload)}
+    return found if not sent or _says(sent, payload) else {**found, "sent": sent}
+
+
+def _says(sent: str, payload: dict[str, Any]) -> bool:
+    try:
+        return bool(wire.decode(sent) == payload)
+    except InputError:
+        return False
 
 
 def failure(agent: str, event: str, reason: str, reply: Reply, project: str) -> tuple[dict[str, Any], dict[str, Any]]:
