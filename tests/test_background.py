@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fairlead import Hooks, PreToolUse
-from fairlead.background import MOST, _leave
+from fairlead.background import MOST, leave
 from tests.conftest import Home, Ran
 
 RunHook = Callable[[str, dict[str, Any]], Ran]
@@ -113,7 +113,7 @@ def test_what_is_kept_is_private_and_has_an_end(place: Home) -> None:
     for number in range(MOST):
         (folder / f"{number}.json").write_text("{}")
     before = len(answers(place))
-    _leave({"hook": "x"}, str(folder))
+    leave({"hook": "x"}, str(folder))
     assert len(answers(place)) == before
 
 

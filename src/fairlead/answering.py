@@ -118,39 +118,20 @@ def as_engine(request: Request) -> Result:
 def _recorded(
     request: Request, hooks: Hooks, event: Event, decision: Decision, reply: Reply | dict[str, Any]
 ) -> tuple[str, ...]:
-    from fairlead.journal import recording, settings
+    from fairlead.journal.keeping import keep
 
-    mode = settings.mode(hooks.journal, request.environ)
-    if mode == "off":
-        return ()
     ms = (time.monotonic() - (request.started or time.monotonic())) * 1000
-    return _kept(
-        hooks,
-        recording.summary(request.agent, event, decision, ms),
-        recording.details(event, decision, reply, hooks.setting.project, request.raw if mode == "on" else None),
-    )
+    problem = keep(hooks.journal, hooks.setting, request.agent, event, decision, reply, ms, request.raw)
+    return (problem,) if problem else ()
 
 
 def _failure_recorded(request: Request, reason: str, reply: Reply) -> tuple[str, ...]:
-    """What could not even be read is a refusal that somebody will ask about."""
-    from fairlead.journal import recording, settings
+    from fairlead.journal.keeping import keep_failure
 
     project = request.project or os.getcwd()
     hooks = Hooks.load(project, environ=request.environ, managed=request.managed, dialects=("fairlead",))
-    if settings.mode(hooks.journal, request.environ) == "off":
-        return ()
-    return _kept(hooks, *recording.failure(request.agent, request.event_name, reason, reply, project))
-
-
-def _kept(hooks: Hooks, summary: dict[str, Any], details: dict[str, Any]) -> tuple[str, ...]:
-    """Into the journal; what kept it out. An answer never waits for a full disk."""
-    from fairlead.journal import settings
-
-    try:
-        settings.journal(hooks.journal, hooks.setting.environ, hooks.setting.home).append(summary, details)
-    except OSError as error:
-        return (f"not in the journal: {error.strerror or error}",)
-    return ()
+    problem = keep_failure(hooks.journal, hooks.setting, request.agent, request.event_name, reason, reply)
+    return (problem,) if problem else ()
 
 
 def refused(agent: str, reason: str) -> Result:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from fairlead import driving, engine
 from fairlead._record import Record
@@ -42,6 +43,8 @@ class Hooks:
         """Hooks in files that do not count, because a nearer file replaces them."""
         self.journal: Mapping[str, Any] = {}
         """What the configuration says about recording events."""
+        self.record = False
+        """Whether what is fired here goes into the journal; `fairlead hook` sees to that itself."""
         self.stops: Stops | None = Stops()
         """Ends a row of refusals to stop; None where the agent does that itself."""
         self.hears = HEARS
@@ -61,12 +64,14 @@ class Hooks:
         own: bool = True,
         active: Iterable[str] = (),
         trust_project: bool = False,
+        record: bool = False,
     ) -> Self:
         """Every layer, every dialect, of this project.
 
         `trust_project`: the caller vouches for the hooks in the project's files; without it they do not run.
         `agent`: who will fire the events; it reads the files that several dialects claim.
         `own`: whether that agent's own files are read too. `active`: skills and subagents that are running.
+        `record`: what is fired goes into the journal, unless the configuration says otherwise.
         """
         from fairlead import layers
 
@@ -83,6 +88,7 @@ class Hooks:
         hooks = cls(loaded.hooks, problems=loaded.problems, setting=setting)
         hooks.replaced = loaded.replaced
         hooks.journal = loaded.journal
+        hooks.record = record
         return hooks
 
     def __iter__(self) -> Iterator[Hook]:
@@ -172,11 +178,13 @@ class Hooks:
 
     async def fire(self, event: Event, *, deadline: float | None = None) -> Decision:
         """What the hooks say to this event. `deadline` is on the monotonic clock."""
-        return self._settled(event, await driving.drive(self._judge(event, deadline)))
+        started = time.perf_counter()
+        return self._settled(event, await driving.drive(self._judge(event, deadline)), started)
 
     def fire_sync(self, event: Event, *, deadline: float | None = None) -> Decision:
         """The same without an event loop of the caller's."""
-        return self._settled(event, driving.drive_blocking(self._judge(event, deadline)))
+        started = time.perf_counter()
+        return self._settled(event, driving.drive_blocking(self._judge(event, deadline)), started)
 
     def session(self, session_id: str, cwd: str = "") -> Session:
         """For tools that fire events themselves: fills in whose they are."""
@@ -191,14 +199,21 @@ class Hooks:
             found = self._plans[key] = engine.plan(self._hooks, event)
         return found
 
-    def _settled(self, event: Event, decision: Decision) -> Decision:
+    def _settled(self, event: Event, decision: Decision, started: float) -> Decision:
         if self.stops is not None:
             decision = self.stops.settle(event, decision)
-        if not self._has_background or event.name not in self.hears:
-            return decision
-        from fairlead.background import told_later
+        if self._has_background and event.name in self.hears:
+            from fairlead.background import told_later
 
-        return told_later(event, decision, self.setting)
+            decision = told_later(event, decision, self.setting)
+        return self._recorded(event, decision, started) if self.record else decision
+
+    def _recorded(self, event: Event, decision: Decision, started: float) -> Decision:
+        from fairlead.journal import keeping
+
+        ms = (time.perf_counter() - started) * 1000
+        problem = keeping.keep(self.journal, self.setting, self.setting.agent, event, decision, None, ms)
+        return decision.but(notes=(*decision.notes, problem)) if problem else decision
 
     def _judge(self, event: Event, deadline: float | None) -> engine.Judging:
         if not isinstance(event, Event):

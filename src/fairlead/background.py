@@ -26,7 +26,7 @@ MOST = 64
 """Answers that one session can have waiting."""
 LONGEST = 10_000
 """Characters of one answer."""
-_RUNNER = "import sys; sys.path.insert(0, sys.argv[1]); from fairlead.background import main; main()"
+_RUNNER = "import sys; sys.path.insert(0, sys.argv[1]); from fairlead.left_running import main; main()"
 
 
 def launch(hook: Hook, event: Event, setting: Setting) -> int:
@@ -51,37 +51,14 @@ def launch(hook: Hook, event: Event, setting: Setting) -> int:
     return pid
 
 
-def main() -> None:
-    """In the process of its own."""
-    import pickle
-
-    from fairlead import driving, engine
-
-    with open(0, "rb", closefd=False) as job:
-        hook, event, setting = pickle.load(job)  # noqa: S301  # written by `launch`, into a file without a name
-    decision = driving.drive_blocking(engine.judge(engine.plan([hook], event), event, setting))
-    if event.session_id:
-        _leave(_news(hook, event, decision), _folder(setting, event.session_id))
-
-
-def _news(hook: Hook, event: Event, decision: Decision) -> dict[str, Any]:
-    return {
-        "hook": hook.name,
-        "event": event.name,
-        "context": decision.for_model[:LONGEST],
-        "user_message": decision.user_message[:LONGEST],
-        "notes": [note[:LONGEST] for note in decision.notes],
-    }
-
-
-def _folder(setting: Setting, session_id: str) -> str:
+def folder(setting: Setting, session_id: str) -> str:
     import hashlib
 
     name = hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return os.path.join(state_folder(setting.environ, setting.home), "background", name)
 
 
-def _leave(news: dict[str, Any], folder: str) -> None:
+def leave(news: dict[str, Any], folder: str) -> None:
     import tempfile
 
     from fairlead import wire
@@ -120,7 +97,7 @@ def told_later(event: Event, decision: Decision, setting: Setting) -> Decision:
 
     if not event.session_id:
         return decision
-    for news in _take(_folder(setting, event.session_id)):
+    for news in _take(folder(setting, event.session_id)):
         where = f"hook {news.get('hook', '')}, in the background after {news.get('event', '')}"
         text, message = str(news.get("context", "")), str(news.get("user_message", ""))
         decision = decision.but(

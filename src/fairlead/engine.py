@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 UNTRUSTED = "comes from a project that is not trusted"
 REWRITABLE = frozenset({"PreToolUse", "PermissionRequest"})
+ASKED_ONCE = frozenset({"approval", "prompt", "agent"})
+"""Who is asked about a whole call, whatever it does: people and language models."""
 _SLOW_MS = 5000.0
 _AT_ONCE = 64
 """Hooks that run side by side: a patch of a thousand files must not start a thousand processes."""
@@ -196,8 +198,8 @@ def _attempt(group: Group, event: Event, setting: Setting, reports: list[Report]
 
 
 def _reports(half: HookHalf, hooks: Sequence[Hook], event: Event, ended: str) -> list[Report]:
-    """Each hook with the event as it knows it; a guard of ours reads a whole patch, a person is asked once, others
-    look at it file by file."""
+    """Each hook with the event as it knows it; a guard of ours reads a whole patch, people and models are asked once,
+    others look at it file by file."""
     patch = getattr(event, "tool_name", "") == tools.PATCH
     if half.TOOLS is None and not patch and not tools.several(event):
         return [Report(hook, event, why=ended) for hook in hooks]
@@ -217,7 +219,7 @@ def _ask_nobody(batch: Sequence[Report], why: str) -> None:
 
 
 def _as_a_whole(hook: Hook, *, patch: bool) -> bool:
-    return hook.handler.kind == "approval" or (patch and hook.handler.kind == "guard")
+    return hook.handler.kind in ASKED_ONCE or (patch and hook.handler.kind == "guard")
 
 
 def _allow_as_a_whole(batch: Sequence[Report]) -> None:
@@ -244,9 +246,9 @@ def _make_ready(report: Report, setting: Setting) -> None:
 
 
 def _does_not_apply(hook: Hook, event: Event) -> str:
-    """A person who is asked about a whole call is asked if the condition holds for a part of it."""
+    """Who is asked about a whole call is asked if the condition holds for a part of it."""
     assert hook.condition is not None  # noqa: S101  # for mypy
-    if hook.handler.kind != "approval":
+    if hook.handler.kind not in ASKED_ONCE:
         return hook.condition(event)
     reasons = [hook.condition(view) for view in tools.views(None, event)]
     return "" if "" in reasons else reasons[0]

@@ -22,11 +22,21 @@ HEAVY = frozenset(
 
 LEVELS: list[tuple[str, ...]] = [
     ("cli", "__main__", "demo", "server", "integrations"),
-    ("__init__", "compat", "answering", "explaining", "installing", "doctor", "running"),
+    ("__init__", "compat", "answering", "explaining", "installing", "doctor", "running", "replaying"),
     ("api",),
-    ("engine", "driving", "layers"),
+    ("engine", "driving", "layers", "left_running"),
     ("handlers", "dialects"),
-    ("guard",),
+    (
+        "guard",
+        "models",
+        "mcp_calls",
+        "mcp_process",
+        "mcp_servers",
+        "outgoing",
+        "background",
+        "journal",
+        "once",
+    ),
     (
         "process",
         "spawning",
@@ -45,6 +55,8 @@ LEVELS: list[tuple[str, ...]] = [
         "recognising",
         "patches",
         "approvals",
+        "machines",
+        "people",
     ),
     ("work", "events", "verdicts", "matchers", "wire"),
     ("errors", "_record", "_version", "folders"),

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from fairlead import Hooks, PreToolUse
 from tests.conftest import Home, Ran
 
 Fairlead = Callable[..., Ran]
@@ -106,6 +107,16 @@ def test_it_follows_what_happens(place: Home, fairlead: Fairlead) -> None:
         assert b"after" in follower.stdout.readline()
         follower.send_signal(signal.SIGINT)
         assert follower.wait(timeout=60) == 130
+
+
+def test_the_library_records_where_that_is_wanted(place: Home, fairlead: Fairlead) -> None:
+    guarded(place)
+    call = PreToolUse(session_id="s", tool_name="Bash", tool_input={"command": "rm -rf /"})
+    for record in (False, True):
+        hooks = Hooks.load(place.project, environ=place.environ, managed="/nowhere", record=record, agent="amcp")
+        assert hooks.fire_sync(call).denies
+    (entry,) = [json.loads(line) for line in fairlead("log", "--json").out.splitlines()]
+    assert (entry["agent"], entry["decision"]) == ("amcp", "deny")
 
 
 @pytest.mark.parametrize("how", ["configuration", "environment"])

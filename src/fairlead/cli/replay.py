@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from fairlead.api import Hooks
     from fairlead.journal.reading import Entry
-    from fairlead.journal.replaying import Judged
+    from fairlead.replaying import Judged
 
 
 def main(words: list[str]) -> int:
@@ -38,7 +38,8 @@ def _main(words: list[str]) -> int:
     add("--run-all", action="store_true", help="really run every hook, whatever it does")
     add("-n", "--count", type=int, default=50, metavar="COUNT", help="how many differences are shown; default 50")
     options = parser.parse_args(words)
-    from fairlead.journal import replaying, settings
+    from fairlead import replaying
+    from fairlead.journal import settings
     from fairlead.journal.reading import Log
 
     log, wanted = Log(settings.folder(os.environ)), _journal.wanted(options)

@@ -29,20 +29,31 @@ def handler(reader: Reader, kind: str, entry: Mapping[str, Any], path: Path) -> 
     if not text:
         return None
     if kind == "agent":
-        from fairlead.handlers.agent import Agent
-
-        return Agent(prompt=text, model=model)
+        return agent(reader, text, (*path, "prompt"), model=model)
     return prompt(reader, text, path, model=model, continue_on_block=entry.get("continueOnBlock") is True)
 
 
 def prompt(reader: Reader, text: str, path: Path, *, style: str = "ok", **fields: Any) -> Handler:
     """A question to a language model; `style` is how its system wants it to be answered."""
     from fairlead.handlers.prompt import Prompt
+
+    _check_placeholders(reader, text, (*path, "prompt"))
+    return Prompt(prompt=text, style=style, **fields)
+
+
+def agent(reader: Reader, text: str, path: Path, **fields: Any) -> Handler:
+    """A task for a language model that may look around."""
+    from fairlead.handlers.agent import Agent
+
+    _check_placeholders(reader, text, path)
+    return Agent(prompt=text, **fields)
+
+
+def _check_placeholders(reader: Reader, text: str, path: Path) -> None:
     from fairlead.models.framing import unknown_placeholders
 
     for name in unknown_placeholders(text):
-        reader.warn((*path, "prompt"), f"{name} is no placeholder and stays as it is", r"write \$ for a dollar sign")
-    return Prompt(prompt=text, style=style, **fields)
+        reader.warn(path, f"{name} is no placeholder and stays as it is", r"write \$ for a dollar sign")
 
 
 def _http(reader: Reader, entry: Mapping[str, Any], path: Path) -> Handler | None:
@@ -52,13 +63,15 @@ def _http(reader: Reader, entry: Mapping[str, Any], path: Path) -> Handler | Non
 
 
 def http(reader: Reader, url: str, path: Path, headers: dict[str, str], names: tuple[str, ...]) -> Handler | None:
-    from fairlead.handlers.http import Http, problem
+    from fairlead.handlers.http import Http, header_problems, problem
 
     if not url:
         return None
     wrong = problem(url)
     if wrong:
         reader.warn(path, wrong)
+    for wrong in header_problems(headers):
+        reader.warn((*path[:-1], "headers"), wrong)
     return Http(url=url, headers=headers, allowed_env=names)
 
 
@@ -103,7 +116,7 @@ def restricted(hooks: list[Hook], readings: Sequence[tuple[Source, Reading]]) ->
     return [hook.but(handler=_within(hook.handler, hook.origin.dialect, readings)) for hook in hooks]
 
 
-def _within(handler: Any, dialect: str, readings: Sequence[tuple[Source, Reading]]) -> Handler:
+def _within(handler: Any, dialect: str, readings: Sequence[tuple[Source, Reading]]) -> Any:
     if handler.kind == "background":
         return handler.but(handler=_within(handler.handler, dialect, readings))
     if handler.kind != "http":
@@ -111,8 +124,9 @@ def _within(handler: Any, dialect: str, readings: Sequence[tuple[Source, Reading
     from fairlead.handlers.http import allowed
 
     for patterns in _lists(URLS, dialect, readings):
+        handler = handler.but(allowed_urls=patterns)  # for redirects, too
         if not allowed(handler.url, patterns):
-            return handler.but(allowed_urls=patterns)
+            return handler
     names = handler.allowed_env
     for listed in _lists(VARIABLES, dialect, readings):
         names = tuple(name for name in names if name in listed)

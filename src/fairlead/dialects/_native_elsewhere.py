@@ -16,7 +16,7 @@ _MOST_TURNS = 200
 _MODEL_KEYS = (
     "provider", "model", "base_url", "api_key", "api_key_env", "max_tokens", "input_price", "output_price",
 )  # fmt: skip
-_SERVER_KEYS = ("command", "args", "env", "cwd", "url", "headers", "allowed_env")
+_SERVER_KEYS = ("command", "args", "env", "cwd", "url", "headers", "allowed_env", "type")
 
 
 def handler(reader: Reader, entry: dict[str, Any], path: Path) -> Handler | None:
@@ -33,9 +33,8 @@ def handler(reader: Reader, entry: dict[str, Any], path: Path) -> Handler | None
     if not text:
         return None
     if kind == "agent":
-        from fairlead.handlers.agent import Agent
-
-        return Agent(prompt=text, model=model, turns=_turns(reader, entry.get("turns"), (*path, "turns")))
+        turns = _turns(reader, entry.get("turns"), (*path, "turns"))
+        return _elsewhere.agent(reader, text, (*path, "agent"), model=model, turns=turns)
     cache = entry.get("cache", False)
     reader.expect(cache, bool, (*path, "cache"), "cache must be true or false")
     return _elsewhere.prompt(reader, text, path, model=model, cache=cache is True)

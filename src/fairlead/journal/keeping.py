@@ -1,0 +1,48 @@
+"""Keep what happened, where that is wanted."""
+
+from __future__ import annotations
+
+from fairlead.journal import recording, settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from fairlead.dialects import Reply
+    from fairlead.events import Event
+    from fairlead.hooks import Setting
+    from fairlead.verdicts import Decision
+
+
+def keep(
+    said: Mapping[str, Any],
+    setting: Setting,
+    agent: str,
+    event: Event,
+    decision: Decision,
+    reply: Reply | dict[str, Any] | None,
+    ms: float,
+    raw: bytes = b"",
+) -> str:
+    """What kept it out of the journal, if something did. Nobody waits for a full disk."""
+    mode = settings.mode(said, setting.environ)
+    if mode == "off":
+        return ""
+    details = recording.details(event, decision, reply, setting.project, raw if mode == "on" else None)
+    return _append(said, setting, recording.summary(agent, event, decision, ms), details)
+
+
+def keep_failure(said: Mapping[str, Any], setting: Setting, agent: str, event: str, reason: str, reply: Reply) -> str:
+    """What could not even be read is a refusal that somebody will ask about."""
+    if settings.mode(said, setting.environ) == "off":
+        return ""
+    return _append(said, setting, *recording.failure(agent, event, reason, reply, setting.project))
+
+
+def _append(said: Mapping[str, Any], setting: Setting, summary: dict[str, Any], details: dict[str, Any]) -> str:
+    try:
+        settings.journal(said, setting.environ, setting.home).append(summary, details)
+    except OSError as error:
+        return f"not in the journal: {error.strerror or error}"
+    return ""
