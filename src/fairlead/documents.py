@@ -183,9 +183,13 @@ def _cached(text: str, environ: Mapping[str, str]) -> dict[str, Any] | None:
         return None
 
 
+_SECRET_TABLES = frozenset({"models", "mcp_servers", "notify"})
+"""Where a file may hold keys: a copy would outlive them."""
+
+
 def _remember(text: str, data: dict[str, Any], environ: Mapping[str, str]) -> None:
     path = _cache_file(text, environ)
-    if not path:
+    if not path or not _SECRET_TABLES.isdisjoint(data):
         return
     draft = f"{path}.{os.getpid()}"
     try:

@@ -341,3 +341,17 @@ def test_schema_and_reader_agree_about_whatever_is_written(entries: list[dict[st
     assert schema_accepts(text) == (not errors), errors
     assert all(problem.line >= 1 and problem.message for problem in problems)
     assert len(hooks) <= len(entries)
+
+
+def test_what_is_wrong_with_a_model_is_said_before_a_hook_asks(tmp_path: Path) -> None:
+    file = tmp_path / ".config/fairlead/fairlead.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('[models.a]\nprovider = "opnai"\n[models.b]\nprovider = "openai"\napi_key = "sk-1"\ntokens = 3\n')
+    file.chmod(0o644)
+    environ = {"HOME": str(tmp_path)}
+    found = Hooks.load(tmp_path, environ=environ, managed="/nowhere").problems
+    said = [(problem.line, problem.message) for problem in found]
+    assert said[0] == (6, "unknown key 'tokens'")
+    assert {(2, "unknown provider 'opnai'"), (5, "others can read this key")} <= set(said)
+    assert not list(tmp_path.rglob("toml-*.json"))
+    assert all("sk-1" not in str(problem) for problem in found)

@@ -208,5 +208,5 @@ def _if(reader: Reader, event: str, entry: Any, path: Path, places: Places) -> C
 
 def _name(handler: Handler, root: str) -> str:
     words = handler.describe().split() or [handler.kind]
-    name = os.path.basename(words[0])
+    name = os.path.basename(words[0]).rstrip(":")
     return f"{os.path.basename(root)}:{name}" if root else name

@@ -53,7 +53,7 @@ def _check_placeholders(reader: Reader, text: str, path: Path) -> None:
     from fairlead.models.framing import unknown_placeholders
 
     for name in unknown_placeholders(text):
-        reader.warn(path, f"{name} is no placeholder and stays as it is", r"write \$ for a dollar sign")
+        reader.warn(path, f"${name} is no placeholder and stays as it is", r"write \$ for a dollar sign")
 
 
 def _http(reader: Reader, entry: Mapping[str, Any], path: Path) -> Handler | None:

@@ -1,7 +1,8 @@
-"""`approval`, `people` and `tools` in `fairlead.toml`."""
+"""`approval`, `people`, `approvers`, `escalate` and `tools` in `fairlead.toml`."""
 
 from __future__ import annotations
 
+from fairlead import people
 from fairlead.handlers.approval import MOST_PEOPLE, Approval
 
 TYPE_CHECKING = False
@@ -10,10 +11,64 @@ if TYPE_CHECKING:
 
     from fairlead.dialects._common import Path, Reader
 
+NOBODY = "nobody-of-this-name"
+_LONGEST = 7 * 24 * 3600.0
+
 
 def approval(reader: Reader, entry: dict[str, Any], path: Path) -> Approval:
     """What is written wrongly is reported, and somebody is asked all the same."""
-    return Approval(text=_text(reader, entry["approval"], path), people=_people(reader, entry.get("people", 1), path))
+    people_, approvers = _people(reader, entry.get("people", 1), path), _approvers(reader, entry, path)
+    after, others = _escalate(reader, entry["escalate"], (*path, "escalate")) if "escalate" in entry else (None, ())
+    circle = {*approvers, *others}
+    if approvers and len(circle) < people_:
+        said = f"{people_} people have to agree, and {len(circle)} may"
+        reader.warn((*path, "approvers"), said, "so nobody's yes is enough, and the answer is always no")
+    return Approval(
+        text=_text(reader, entry["approval"], path),
+        people=people_,
+        approvers=approvers,
+        escalate_after=after,
+        escalate_to=others,
+    )
+
+
+def _approvers(reader: Reader, entry: dict[str, Any], path: Path) -> tuple[str, ...]:
+    """Where it cannot be understood nobody of that name is there to say yes: rather none than anybody."""
+    if "approvers" not in entry:
+        return ()
+    return _names(reader, entry["approvers"], (*path, "approvers")) or (NOBODY,)
+
+
+def _names(reader: Reader, value: Any, path: Path) -> tuple[str, ...]:
+    found = people.names_of(value)
+    if not found:
+        reader.problem(path, f"{path[-1]} must be a list of names", f"a name is {people.WHAT} characters")
+    return found or ()
+
+
+def _escalate(reader: Reader, value: Any, path: Path) -> tuple[float | None, tuple[str, ...]]:
+    from fairlead.dialects.native import seconds_in
+
+    if not reader.expect(value, dict, path, 'escalate must be a table, such as { after = "5m", to = ["anna"] }'):
+        return None, ()
+    for key in value.keys() - {"after", "to"}:
+        reader.problem((*path, key), f"unknown key {key!r}", "escalate has after and to")
+    seconds = seconds_in(value.get("after"))
+    if seconds is None:
+        reader.problem((*path, "after"), "after must be a time", 'such as "5m"; until then it is not escalated')
+    to = _names(reader, value.get("to"), (*path, "to"))
+    return (None, ()) if seconds is None or not to else (min(seconds, _LONGEST), to)
+
+
+def check_approvers(reader: Reader, data: dict[str, Any]) -> None:
+    """At the top of a file, for `fairlead check`; the server reads it by itself."""
+    if reader.source.owner == "project":
+        said = "approvers belongs into your own fairlead.toml: a project does not choose who decides for you"
+        hint = "it is not heeded here; a [[hook]] of the project can name its own"
+        reader.warn(("approvers",), said, hint)
+    elif people.approvers_in(data) is None:
+        hint = f"a name is {people.WHAT} characters; until then the server does not start"
+        reader.problem(("approvers",), "approvers must be a list of names", hint)
 
 
 def _text(reader: Reader, value: Any, path: Path) -> str:

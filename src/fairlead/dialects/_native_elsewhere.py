@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from fairlead.dialects import _elsewhere
 from fairlead.dialects._common import did_you_mean
 
@@ -64,6 +66,7 @@ def check(reader: Reader, data: dict[str, Any]) -> dict[str, Any]:
     """Reports what is wrong with the tables that others read; returns the settings in them."""
     if "models" in data:
         _check_tables(reader, data["models"], "models", _MODEL_KEYS)
+        _check_models(reader, data["models"])
         _only_for_the_user(reader, "models")
     if "mcp_servers" in data:
         _check_tables(reader, data["mcp_servers"], "mcp_servers", _SERVER_KEYS)
@@ -73,6 +76,26 @@ def check(reader: Reader, data: dict[str, Any]) -> dict[str, Any]:
     _only_for_the_user(reader, "allowed_http_urls")
     urls = _elsewhere.words(reader, data["allowed_http_urls"], ("allowed_http_urls",))
     return {} if reader.source.owner == "project" else {_elsewhere.URLS: {"*": urls}}
+
+
+def _check_models(reader: Reader, tables: Any) -> None:
+    """What would only show when a hook asks."""
+    from fairlead.models.profiles import PROVIDERS
+
+    for name, table in tables.items() if isinstance(tables, dict) else ():
+        given = table if isinstance(table, dict) else {}
+        path, provider = ("models", name), given.get("provider")
+        if "provider" in given and provider not in PROVIDERS:
+            reader.problem((*path, "provider"), f"unknown provider {provider!r}", f"one of: {', '.join(PROVIDERS)}")
+        if "api_key" in given and _others_can_read(reader.source.path):
+            reader.problem((*path, "api_key"), "others can read this key", f"chmod 600 {reader.source.path}")
+
+
+def _others_can_read(path: str) -> bool:
+    try:
+        return bool(os.stat(path).st_mode & 0o077)
+    except OSError:
+        return False
 
 
 def _only_for_the_user(reader: Reader, key: str) -> None:

@@ -60,6 +60,7 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _HANDLERS = ("run", "python", "prompt", "agent", "http", "mcp_tool", "guard", "approval")
 _BELONGS = {
     "args": ("run",), "env": ("run",), "cwd": ("run",), "people": ("approval",), "tools": ("approval",),
+    "approvers": ("approval",), "escalate": ("approval",),
     "model": ("prompt", "agent"), "cache": ("prompt",), "turns": ("agent",),
     "headers": ("http",), "allowed_env": ("http",), "input": ("mcp_tool",),
 }  # fmt: skip
@@ -70,7 +71,9 @@ _KEYS = frozenset(
 )  # fmt: skip
 _ELSEWHERE_KEYS = frozenset({"models", "mcp_servers", "allowed_http_urls"})
 _NOTIFY_KEYS = frozenset({"notify", "notify_after"})
-_TOP = frozenset({"notify", "notify_after", "hook", "files", "guard", "auto_allow", "rule", "$schema", *_ELSEWHERE_KEYS})
+_TOP = frozenset(
+    {"hook", "files", "guard", "auto_allow", "rule", "journal", "approvers", "$schema", *_ELSEWHERE_KEYS, *_NOTIFY_KEYS}
+)
 _GUARD_KEYS = frozenset({"guard", "auto_allow", "rule"})
 _WORDS = ("allow", "approve", "ask", "defer", "deny", "block")
 _VERDICT_KEYS = frozenset({"hookSpecificOutput", "decision", "continue", "systemMessage"})
@@ -95,12 +98,17 @@ def read(source: Source, text: str, places: Places) -> Reading:
         _read_hook(reader, entry, path, index, places, data)
     if _GUARD_KEYS & data.keys():
         _read_guard(reader, data)
+    if "approvers" in data:
+        from fairlead.dialects._native_approval import check_approvers
+
+        check_approvers(reader, data)
     if _NOTIFY_KEYS & data.keys():
         from fairlead.dialects._native_notify import check_notify
 
         check_notify(reader, data)
     elsewhere = _check_elsewhere(reader, data) if _ELSEWHERE_KEYS & data.keys() else {}
-    return reader.reading(files=_read_files(reader, data.get("files", {})), **elsewhere)
+    journal = {"journal": _read_journal(reader, data["journal"])} if "journal" in data else {}
+    return reader.reading(files=_read_files(reader, data.get("files", {})), **elsewhere, **journal)
 
 
 def _entries(reader: Reader, value: Any) -> list[tuple[Any, Path]]:
@@ -130,6 +138,12 @@ def _read_guard(reader: Reader, data: dict[str, Any]) -> None:
     hook = read_guard(reader, data)
     if hook is not None:
         reader.hooks.append(hook)
+
+
+def _read_journal(reader: Reader, table: Any) -> dict[str, Any]:
+    from fairlead.dialects._native_journal import journal
+
+    return journal(reader, table)
 
 
 def _check_elsewhere(reader: Reader, data: dict[str, Any]) -> dict[str, Any]:

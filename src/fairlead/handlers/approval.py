@@ -6,7 +6,7 @@ from fairlead._record import Record
 from fairlead.events import ToolEvent
 from fairlead.hooks import HookFailed
 from fairlead.tools import names, several
-from fairlead.verdicts import NONE, Verdict, allow, deny
+from fairlead.verdicts import NONE, Verdict, allow, ask, deny
 from fairlead.work import Call
 
 TYPE_CHECKING = False
@@ -35,6 +35,11 @@ class Approval(Record):
     """Why somebody should look at it."""
     people: int = 1
     """How many have to agree."""
+    approvers: tuple[str, ...] = ()
+    """Who may decide; empty for everybody."""
+    escalate_after: float | None = None
+    """Seconds after which the others may decide as well, and everybody is told again."""
+    escalate_to: tuple[str, ...] = ()
     tools: tuple[str, ...] | None = None
     """Which tools it asks about; None for all that its hook matches."""
     input_tools: tuple[str, ...] = (QUESTIONS,)
@@ -46,6 +51,8 @@ class Approval(Record):
     def start(self, hook: Hook, event: Event, setting: Setting) -> Call:
         if not self.asks_about(event):
             return Call(_nothing, ())
+        if not setting.asks_people:
+            return Call(self.describe, ())
         limit = setting.limit(hook.timeout)
         seconds = TIMEOUT if limit is None else max(limit - 0.25, limit * 0.8)
         return Call(self._ask, (hook, event, setting, seconds), timeout=limit, in_thread=True)
@@ -76,6 +83,9 @@ class Approval(Record):
             payload=payload,
             text=self.text,
             people=self.people,
+            approvers=self.approvers,
+            escalate_after=self.escalate_after,
+            escalate_to=self.escalate_to,
             agent=setting.agent,
             session_id=event.session_id,
             cwd=event.cwd or setting.project,
@@ -89,17 +99,22 @@ class Approval(Record):
     def conclude(self, hook: Hook, event: Event, _work: Call, outcome: Any) -> Verdict:
         if outcome is None:
             return NONE
+        if isinstance(outcome, str):
+            return ask(f"would ask a person: {outcome}")
         found, question, agent = outcome
         if not isinstance(found, dict):
             return _unanswered(hook, found)
         return _answered(found, question, agent, event)
 
     def describe(self) -> str:
-        who = f"approval by {self.people} people" if self.people > 1 else "approval"
+        count = f" by {self.people} people" if self.people > 1 else ""
+        names = f" of {', '.join(self.approvers)}" if self.approvers and count else ""
+        who = f"approval{count}{names}" if count or not self.approvers else f"approval by {' or '.join(self.approvers)}"
         return f"{who}: {self.text}" if self.text else who
 
     def identity(self) -> tuple[object, ...]:
-        return (self.kind, self.text, self.people, self.tools, self.input_tools)
+        others = (self.approvers, self.escalate_after, self.escalate_to)
+        return (self.kind, self.text, self.people, self.tools, self.input_tools, *others)
 
 
 def _nothing() -> None:

@@ -1,0 +1,1 @@
+"""Language models: which one answers, how it is asked, and what it said. Imported only when a hook asks one."""
