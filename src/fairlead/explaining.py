@@ -152,8 +152,10 @@ def _cannot_answer(hook: Hook, setting: Setting) -> Iterator[tuple[Path, str, st
     from fairlead.handlers.function import Named
     from fairlead.handlers.missing import Missing
 
-    handler = hook.handler
-    if isinstance(handler, Missing):
+    handler: Any = hook.handler
+    if handler.kind == "background":
+        yield from _cannot_answer(hook.but(handler=handler.handler), setting)
+    elif isinstance(handler, Missing):
         if hook.origin.dialect != "fairlead":  # whose reader has said so already
             yield (), f"{handler.wanted} hooks are not supported yet", _until_then(hook, None)
     elif isinstance(handler, Script):
@@ -165,6 +167,29 @@ def _cannot_answer(hook: Hook, setting: Setting) -> Iterator[tuple[Path, str, st
         yield from _missing_module(hook, handler.target, handler.roots)
     elif isinstance(handler, Command):
         yield from _missing_program(hook, handler, setting)
+    elif handler.kind in ("prompt", "agent", "mcp_tool"):
+        yield from _missing_answerer(hook, handler, setting)
+
+
+def _missing_answerer(hook: Hook, handler: Any, setting: Setting) -> Iterator[tuple[Path, str, str]]:
+    """A language model that nobody has set up, a server that nobody has named. Asks neither."""
+    from importlib.util import find_spec
+
+    package, extra = ("mcp", "mcp") if handler.kind == "mcp_tool" else ("httpx2", "models")
+    if find_spec(package) is None:
+        yield (), f"{handler.kind} hooks need an extra", f'pip install "fairlead[{extra}]"'
+        return
+    try:
+        if handler.kind == "mcp_tool":
+            from fairlead import mcp_servers
+
+            mcp_servers.find(handler.server, hook, setting)
+        else:
+            from fairlead.models import profiles
+
+            profiles.find(handler.model, hook.origin.dialect, setting)
+    except HookFailed as failed:
+        yield (), str(failed), _until_then(hook, None)
 
 
 def _missing_module(hook: Hook, target: str, roots: tuple[str, ...]) -> Iterator[tuple[Path, str, str]]:
@@ -299,15 +324,39 @@ def _is_script_of(program: str, word: str) -> bool:
 
 
 def explain(
-    hooks: Hooks, event: Event, *, agent: str = ASKED_BY, dry_run: bool = False, deadline: float | None = None
+    hooks: Hooks,
+    event: Event,
+    *,
+    agent: str = ASKED_BY,
+    dry_run: bool = False,
+    deadline: float | None = None,
+    ask_people: bool = False,
 ) -> dict[str, Any]:
-    """What the hooks do with this event, and what the agent is told. Really runs them, unless `dry_run`."""
+    """What the hooks do with this event, and what the agent is told. Really runs them, unless `dry_run`.
+
+    Nobody is disturbed: where a person would be asked, that is said, unless `ask_people`.
+    """
+    hooks.setting = hooks.setting.but(asks_people=ask_people)
     if dry_run:
         nothing = {"decision": None, "reason": "", "reply": None, "as_hook": None, "merged": None}
         problems = [str(problem) for problem in hooks.problems]
         found = _numbered(_planned(hooks, event))
         return {**_about(hooks, event, agent), **nothing, "notes": problems, "hooks": found}
-    return account(hooks, event, hooks.fire_sync(event, deadline=deadline), agent)
+    decision = hooks.fire_sync(event, deadline=deadline)
+    told_of_it = account(hooks, event, decision, agent)
+    return {**told_of_it, **_would_ask(decision)} if _leaves_it_to_somebody(decision) else told_of_it
+
+
+def _leaves_it_to_somebody(decision: Decision) -> bool:
+    reports = [report for report in decision.reports if report.hook.handler.kind == "approval"]
+    return any(report.verdict is not None and report.verdict.decision == "ask" for report in reports)
+
+
+def _would_ask(decision: Decision) -> dict[str, Any]:
+    """What the agent is told then is what the person says: nobody can know it before."""
+    note = "nobody was asked; what the agent is told is what a person would say"
+    nothing = {"reply": None, "as_hook": None}
+    return {"decision": "ask", "reason": decision.reason, "notes": [*decision.notes, note], **nothing}
 
 
 def account(hooks: Hooks, event: Event, decision: Decision, agent: str) -> dict[str, Any]:

@@ -119,7 +119,7 @@ def test_the_reply_is_in_the_words_of_who_asks(
 def test_like_fire_it_shows_what_fire_answers(
     mixed: Home, explain: Callable[..., Ran], fire: Callable[..., Any], agent: str
 ) -> None:
-    found = explain("--agent", agent, "--like", "fire", stdin=EVENTS[agent]).json
+    found = explain("--agent", agent, "--like", "fire", "--ask", stdin=EVENTS[agent]).json
     assert found["reply"] == fire(agent, EVENTS[agent])
     assert {hook["origin"]["dialect"] for hook in found["hooks"]} <= {agent, "fairlead"}
 
@@ -128,7 +128,7 @@ def test_like_fire_it_shows_what_fire_answers(
 def test_like_hook_it_shows_what_hook_answers(
     mixed: Home, explain: Callable[..., Ran], fairlead: Callable[..., Ran], agent: str
 ) -> None:
-    found = explain("--agent", agent, "--like", "hook", stdin=EVENTS[agent]).json
+    found = explain("--agent", agent, "--like", "hook", "--ask", stdin=EVENTS[agent]).json
     ran = fairlead("hook", "--agent", agent, "--trust-project", stdin=EVENTS[agent])
     assert (found["as_hook"]["stdout"], found["as_hook"]["exit_code"]) == (ran.out.decode(), ran.code)
 

@@ -660,13 +660,13 @@ def test_a_bad_entry_does_not_disable_the_good_ones(place: Home, agents: Agents)
     assert b'"permissionDecision":"deny"' in agents.hook("claude-code", claude("Bash", command="ls")).reply.stdout
 
 
-def test_an_http_hook_is_said_to_be_missing_and_holds_nothing_up(place: Home, agents: Agents) -> None:
-    place.write(USER, {"hooks": {"preToolUse": [{"type": "http", "url": "https://example.org/hook"}]}})
+def test_an_http_hook_that_nobody_answers_holds_nothing_up_and_is_named(place: Home, agents: Agents) -> None:
+    place.write(USER, {"hooks": {"preToolUse": [{"type": "http", "url": "https://127.0.0.1:1/hook"}]}})
 
     answer = agents.hook("claude-code", claude("Bash", command="ls"))
 
     assert answer.reply.stdout == b""
-    assert any("'http' are not supported yet" in note for note in answer.notes)
+    assert any("https://127.0.0.1:1/hook" in note for note in answer.notes)
 
 
 def test_its_own_engine_runs_both_forms(place: Home, agents: Agents, recorder: Recorder) -> None:

@@ -617,12 +617,12 @@ def test_a_bad_entry_does_not_disable_the_good_ones(place: Home, agents: Agents)
     assert b'"permissionDecision":"deny"' in agents.hook("claude-code", claude("Bash", command="ls")).reply.stdout
 
 
-def test_a_prompt_is_said_to_be_missing(place: Home, agents: Agents) -> None:
+def test_a_prompt_without_a_model_is_said_to_fail(place: Home, agents: Agents) -> None:
     place.write(USER, {"hooks": {"preToolUse": [{"type": "prompt", "prompt": "is it safe?"}]}})
 
     answer = agents.hook("claude-code", claude("Bash", command="ls"))
 
-    assert any("'prompt' are not supported yet" in note for note in answer.notes)
+    assert any("language model" in note for note in answer.notes)
 
 
 LESS = frozenset(

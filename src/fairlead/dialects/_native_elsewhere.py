@@ -44,7 +44,7 @@ def handler(reader: Reader, entry: dict[str, Any], path: Path) -> Handler | None
 
 def _mcp_tool(reader: Reader, entry: dict[str, Any], path: Path) -> Handler | None:
     text = reader.text_field(entry, "mcp_tool", path)
-    server, slash, tool = text.rpartition("/")
+    server, slash, tool = text.partition("/")
     if text and not (slash and server and tool):
         reader.problem((*path, "mcp_tool"), f"{text!r} names no tool of a server", 'write "server/tool"')
         return None

@@ -170,7 +170,7 @@ def _read_entry(
             matcher=whole_name(pattern) if camel else name_list(pattern),
             matcher_path=matcher_path,
             timeout=reader.timeout(entry, path, limit, _TIMEOUT, 1),
-            on_error="allow" if handler.kind == "missing" else "",
+            on_error="allow" if handler.kind in ("missing", "http") else "",  # as Copilot does
             condition=_only_mcp if name == "preMcpToolCall" else None,
             options={"event": name, "folder": os.path.dirname(reader.source.path)},
         )

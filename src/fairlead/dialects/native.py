@@ -72,8 +72,9 @@ _KEYS = frozenset(
 _ELSEWHERE_KEYS = frozenset({"models", "mcp_servers", "allowed_http_urls"})
 _NOTIFY_KEYS = frozenset({"notify", "notify_after"})
 _TOP = frozenset(
-    {"hook", "files", "guard", "auto_allow", "rule", "journal", "approvers", "$schema", *_ELSEWHERE_KEYS, *_NOTIFY_KEYS}
-)
+    {"hook", "files", "guard", "auto_allow", "rule", "journal", "telemetry", "approvers", "$schema", *_ELSEWHERE_KEYS,
+     *_NOTIFY_KEYS}
+)  # fmt: skip
 _GUARD_KEYS = frozenset({"guard", "auto_allow", "rule"})
 _WORDS = ("allow", "approve", "ask", "defer", "deny", "block")
 _VERDICT_KEYS = frozenset({"hookSpecificOutput", "decision", "continue", "systemMessage"})
@@ -108,7 +109,8 @@ def read(source: Source, text: str, places: Places) -> Reading:
         check_notify(reader, data)
     elsewhere = _check_elsewhere(reader, data) if _ELSEWHERE_KEYS & data.keys() else {}
     journal = {"journal": _read_journal(reader, data["journal"])} if "journal" in data else {}
-    return reader.reading(files=_read_files(reader, data.get("files", {})), **elsewhere, **journal)
+    telemetry = {"telemetry": _read_telemetry(reader, data["telemetry"])} if "telemetry" in data else {}
+    return reader.reading(files=_read_files(reader, data.get("files", {})), **elsewhere, **journal, **telemetry)
 
 
 def _entries(reader: Reader, value: Any) -> list[tuple[Any, Path]]:
@@ -144,6 +146,12 @@ def _read_journal(reader: Reader, table: Any) -> dict[str, Any]:
     from fairlead.dialects._native_journal import journal
 
     return journal(reader, table)
+
+
+def _read_telemetry(reader: Reader, table: Any) -> dict[str, Any]:
+    from fairlead.dialects._native_telemetry import telemetry
+
+    return telemetry(reader, table)
 
 
 def _check_elsewhere(reader: Reader, data: dict[str, Any]) -> dict[str, Any]:
