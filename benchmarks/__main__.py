@@ -18,6 +18,7 @@ SUITES = {
     "starting": (starting.run, 25),
     "guard": (guard.run, 60),
     "approvals": (approvals.run, 1000),
+    "approvals-postgres": (approvals.run_postgres, 1000),
 }
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 

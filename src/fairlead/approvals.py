@@ -47,6 +47,11 @@ class Question(Record):
     text: str = ""
     """Why somebody should look at it."""
     people: int = 1
+    approvers: tuple[str, ...] = ()
+    """Who may decide; empty for everybody."""
+    escalate_after: float | None = None
+    escalate_to: tuple[str, ...] = ()
+    """Who is added after so many seconds."""
     agent: str = ""
     session_id: str = ""
     cwd: str = ""
@@ -180,9 +185,14 @@ def keep_private(path: str, content: bytes) -> None:
     os.replace(temporary, path)
 
 
-def new_run(address: str, users: str, *, agent: str, project: str, title: str = "") -> tuple[str, str]:
-    """Its id and its key."""
-    wanted = {"agent": agent, "project": os.fsencode(project).decode("utf-8", "replace"), "title": title}
+def new_run(
+    address: str, users: str, *, agent: str, project: str, title: str = "", process: str = ""
+) -> tuple[str, str]:
+    """Its id and its key. `process` is what the run ends with, also if nobody says so."""
+    from fairlead.machines import this_machine
+
+    where = {"project": os.fsencode(project).decode("utf-8", "replace"), "host": this_machine()}
+    wanted = {"agent": agent, "title": title, "process": process, **where}
     status, found = call(address, "POST", "/api/runs", users, wanted)
     run = found.get("run")
     if status == 201 and isinstance(run, dict) and isinstance(run.get("id"), str) and isinstance(found.get("key"), str):
@@ -391,7 +401,7 @@ class _Asking:
         }
         more = {name: getattr(question, name) for name in ("cwd", "session_id", "agent", "text")}
         fields |= {name: value for name, value in more.items() if value}
-        return fields | ({"people": question.people} if question.people > 1 else {})
+        return fields | ({"people": question.people} if question.people > 1 else {}) | _circle(question)
 
     def _judged(self, status: int, found: dict[str, Any], access: Access) -> dict[str, Any] | None:
         if status in (200, 409) and found.get("decision") in ("allow", "block"):
@@ -433,6 +443,14 @@ class _Asking:
             raise NoAnswer(f"the approval service cannot be reached, so nobody could be asked; {START} ({trouble})")
         longest = min(_SLOWEST_RETRY, 0.1 * 2**attempt)
         time.sleep(min(random.uniform(0.01, longest), ends - now))  # noqa: S311  # spreads load, keeps no secret
+
+
+def _circle(question: Question) -> dict[str, Any]:
+    """Who may decide, where not everybody may."""
+    found: dict[str, Any] = {"approvers": list(question.approvers)} if question.approvers else {}
+    if question.escalate_after is not None:
+        found |= {"escalate_after": question.escalate_after, "escalate_to": list(question.escalate_to)}
+    return found
 
 
 def _whole(seconds: float) -> float:

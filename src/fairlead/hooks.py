@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar, Protocol
 
     from fairlead.events import Event
+    from fairlead.telemetry.tracing import Trace
     from fairlead.verdicts import Verdict
     from fairlead.work import Call, Run
 
@@ -126,6 +127,10 @@ class Setting(Record):
     """On the monotonic clock: every hook ends before it."""
     agent: str = ""
     """Whose events they are, where that is known."""
+    trace: Trace | None = None
+    """The span that all of it belongs to, where somebody traces."""
+    asks_people: bool = True
+    """Whether an approval really asks somebody; an explanation only says that it would."""
 
     def limit(self, timeout: float | None) -> float | None:
         """Seconds that a hook may take now."""
@@ -199,7 +204,9 @@ NOT_RUN = HookFailed("it was not run to its end")
 class Report:
     """What became of one hook in one event."""
 
-    __slots__ = ("error", "event", "facts", "hook", "matched", "ms", "outcome", "verdict", "view", "why", "work")
+    __slots__ = (
+        "error", "event", "facts", "hook", "matched", "ms", "outcome", "span", "verdict", "view", "why", "work",
+    )  # fmt: skip
 
     def __init__(self, hook: Hook, event: Event, *, matched: bool = True, why: str = "", view: int = 0) -> None:
         self.hook = hook
@@ -214,6 +221,8 @@ class Report:
         self.verdict: Verdict | None = None
         self.error = ""
         self.ms = 0.0
+        self.span: tuple[str, int] | None = None
+        """Its id and when it began, in nanoseconds since 1970, where somebody traces."""
         self.facts: Mapping[str, str | int | float] = {}
         """What else is worth knowing about it: tokens, cost, the status of a web server."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from fairlead import approvals, wire
+from fairlead import approvals, machines, wire
 from fairlead._record import Record
 from fairlead.answering import ASKS
 from fairlead.errors import InputError, UsageError
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _SERVER_STARTS = 30.0
 _SERVER_ENDS = 5.0
+_FOLDER, _OWNER = "fairlead-run-", "owner.json"
+_PDEATHSIG = 1
 _CODEX_FLAGS = "/<session-flags>/config.toml"
 """Where Codex says that settings on its command line stand."""
 
@@ -62,7 +64,10 @@ def run(words: list[str], agent: str, environ: Mapping[str, str], project: str, 
         supervised = prepare(words, agent, {**environ, **given}, folder, given)
         for note in supervised.notes:
             tell(note)
-        code = _wait_for(_start(program, supervised))
+        pid = _start(program, supervised)
+        owner = {"run": machines.this_process(), "agent": machines.process(pid), "host": machines.this_machine()}
+        _write_json(folder, _OWNER, owner)
+        code = _wait_for(pid)
         if agent in _WAYS and not os.path.exists(_mark_of_hooks(folder)):
             tell(f"{agent} has called no hook: if it has done anything, nobody was asked")
         return code
@@ -227,7 +232,9 @@ def _run_of(
     """A run with its key, which is worth nothing afterwards."""
     try:
         users = approvals.users_key(environ, found.address)
-        run_id, key = approvals.new_run(found.address, users, agent=agent, project=project, title="fairlead run")
+        run_id, key = approvals.new_run(
+            found.address, users, agent=agent, project=project, title="fairlead run", process=machines.this_process()
+        )
     except (approvals.NoAnswer, approvals.Trouble) as error:
         raise UsageError(f"no run can be made: {error}", hint=approvals.START) from None
     try:
@@ -247,12 +254,43 @@ def _private_folder(environ: Mapping[str, str]) -> Iterator[str]:
     import shutil
     import tempfile
 
-    place = environ.get("XDG_RUNTIME_DIR", "")
-    folder = tempfile.mkdtemp(prefix="fairlead-run-", dir=place if os.path.isdir(place) else None)
+    place = place_of_runs(environ)
+    sweep(place)
+    folder = tempfile.mkdtemp(prefix=_FOLDER, dir=place)
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def place_of_runs(environ: Mapping[str, str]) -> str:
+    import tempfile
+
+    place = environ.get("XDG_RUNTIME_DIR", "")
+    return place if os.path.isdir(place) else tempfile.gettempdir()
+
+
+def sweep(place: str) -> None:
+    """Takes away what runs have left that were killed: never the hooks of an agent that may still be there."""
+    import shutil
+
+    with contextlib.suppress(OSError), os.scandir(place) as entries:
+        for entry in entries:
+            if entry.name.startswith(_FOLDER) and entry.is_dir(follow_symlinks=False) and _is_left_behind(entry):
+                shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def _is_left_behind(entry: os.DirEntry[str]) -> bool:
+    try:
+        if entry.stat(follow_symlinks=False).st_uid != os.getuid():
+            return False
+        with open(os.path.join(entry.path, _OWNER), "rb") as file:
+            owner = wire.decode_object(file.read())
+    except (OSError, InputError):
+        return False
+    here = owner.get("host") == machines.this_machine()
+    processes = (owner.get("run"), owner.get("agent"))
+    return here and all(isinstance(one, str) and machines.is_over(one) for one in processes)
 
 
 def prepare(words: list[str], agent: str, environ: dict[str, str], folder: str, given: Mapping[str, str]) -> Supervised:
@@ -458,15 +496,48 @@ def _unblock() -> None:
 
 
 def _start(program: str, supervised: Supervised) -> int:
-    """With our terminal, our process group and our files, as if we were not there."""
-    import signal
+    """With our terminal, our process group and our files, as if we were not there; but it does not outlive us."""
+    import subprocess
 
     try:
-        return os.posix_spawn(
-            program, supervised.words, supervised.environ, setsigmask=(), setsigdef=(signal.SIGPIPE, signal.SIGXFSZ)
+        process = subprocess.Popen(
+            supervised.words,
+            executable=program,
+            env=supervised.environ,
+            close_fds=False,
+            preexec_fn=_ends_with_us(),  # noqa: PLW1509  # we have one thread
         )
     except OSError as error:
         raise UsageError(f"{program} cannot be started: {error.strerror}") from None
+    process.returncode = 0  # collected by us
+    return process.pid
+
+
+def _ends_with_us() -> Callable[[], None]:
+    """What the agent's process does before it becomes the agent: Linux then ends it when our one thread is gone,
+    however that happens."""
+    import signal
+
+    prctl, parent = _prctl(), os.getpid()
+
+    def prepare() -> None:
+        if prctl is not None:
+            prctl(_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+            if os.getppid() != parent:  # gone already
+                os._exit(1)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+    return prepare
+
+
+def _prctl() -> Callable[..., int] | None:
+    import ctypes
+
+    try:
+        found: Callable[..., int] = ctypes.CDLL(None).prctl
+    except (OSError, AttributeError):  # no Linux
+        return None
+    return found
 
 
 def _wait_for(pid: int) -> int:

@@ -52,12 +52,15 @@ class People:
         return found
 
     def waiting(self) -> list[Json]:
-        found: list[Json] = self.call("GET", "/api/interactions")["interactions"]
-        return found
+        return self._listed("pending")
 
     def done(self) -> list[Json]:
-        found: list[Json] = self.call("GET", "/api/interactions?state=done")["interactions"]
-        return found
+        return self._listed("done")
+
+    def _listed(self, state: str) -> list[Json]:
+        """Each with all of it."""
+        rows = self.call("GET", f"/api/interactions?state={state}")["interactions"]
+        return [self.call("GET", f"/api/interactions/{row['id']}") for row in rows]
 
     def question(self, text: str = "") -> Json:
         """The first that waits, with this text in what it shows."""

@@ -17,7 +17,7 @@ import pytest
 from fairlead import approvals
 from fairlead.server import protocol
 from fairlead.server.records import EXPIRED, Interaction
-from tests.approvals.conftest import Json, Server, Start
+from tests.approvals.conftest import Json, Server, Start, eventually
 from tests.conftest import Home, Ran
 
 HOOK = (
@@ -234,18 +234,18 @@ def test_two_calls_are_two_questions_with_two_answers(configured: Home, server: 
 def test_who_waits_too_long_is_refused_in_time_and_a_late_answer_counts_for_the_retry(
     next_id: str, configured: Home, server: Server, fairlead: Fairlead
 ) -> None:
-    refused = inside(fairlead("hook", "--agent", "claude-code", "--timeout", "4", stdin=MAKE))
+    refused = inside(fairlead("hook", "--agent", "claude-code", "--timeout", "6", stdin=MAKE))
     assert refused["permissionDecision"] == "deny"
     assert "same call again" in refused["permissionDecisionReason"]
-    (item,) = server.done()
+    (item,) = eventually(server.done, "the end of the question")
     assert server.answer(item, "allow")["late"]
 
     retry = {**MAKE, "tool_use_id": next_id}
-    allowed = inside(fairlead("hook", "--agent", "claude-code", "--timeout", "4", stdin=retry))
+    allowed = inside(fairlead("hook", "--agent", "claude-code", "--timeout", "6", stdin=retry))
     assert allowed["permissionDecision"] == "allow"
 
     third = {**MAKE, "tool_use_id": "t3"}
-    again = inside(fairlead("hook", "--agent", "claude-code", "--timeout", "4", stdin=third))
+    again = inside(fairlead("hook", "--agent", "claude-code", "--timeout", "6", stdin=third))
     assert again["permissionDecision"] == "deny", "a late answer is used once"
 
 
@@ -415,3 +415,27 @@ def test_asking_imports_no_server(configured: Home) -> None:
         [sys.executable, "-c", code], capture_output=True, env=configured.environ, timeout=60, check=True
     )
     assert not {"http.client", "ssl", "fairlead.server", "starlette"} & set(done.stdout.decode().split())
+
+
+# --- explaining -------------------------------------------------------------------------------------
+
+
+def test_an_explanation_says_that_somebody_would_be_asked_and_asks_nobody(
+    configured: Home, server: Server, fairlead: Fairlead
+) -> None:
+    found = fairlead("explain", "--command", "make", "--json").json
+    (hook,) = [one for one in found["hooks"] if one["matched"]]
+    assert hook["verdict"] == found["decision"] == "ask"
+    assert hook["reason"] == "would ask a person: approval: Let someone look at it"
+    assert server.waiting() == []
+    assert server.done() == []
+
+
+def test_an_explanation_asks_where_somebody_wants_it_to(configured: Home, server: Server, start: Start) -> None:
+    explaining = start("explain", "--command", "make", "--json", "--ask")
+    server.answer(server.question("make"), "block", message="no")
+    assert explaining.end().json["decision"] == "deny"
+
+
+def test_an_explanation_needs_no_server(configured: Home, fairlead: Fairlead) -> None:
+    assert fairlead("explain", "--command", "make", "--json").json["decision"] == "ask"

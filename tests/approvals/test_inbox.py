@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from fairlead import approvals
-from tests.approvals.conftest import Server, Start
-from tests.conftest import Ran
+from tests.approvals.conftest import Server, Start, eventually
+from tests.conftest import Home, Ran
 
 Fairlead = Callable[..., Ran]
 BASH = {"tool": "Bash", "input": {"command": "make \x1b[2J all"}}
@@ -155,3 +155,66 @@ def test_an_agent_cannot_answer_itself_by_the_way(fairlead: Callable[..., Ran]) 
     ran = fairlead("inbox", "allow", "x", env={"M_RUN_ID": "r1"})
     assert ran.code == 64
     assert "an agent can ask, and never decide" in ran.err
+
+
+# --- several people --------------------------------------------------------------------------------
+
+
+def test_somebody_is_let_in_listed_and_shut_out(server: Server, fairlead: Fairlead) -> None:
+    assert b"Nobody is logged in" in fairlead("inbox", "--people").out
+    made = fairlead("inbox", "--link", "--as", "Anna", "--json").json
+    assert made["name"] == "anna"
+    assert _login(server, made["link"].partition("#k=")[2]) == 200
+    assert fairlead("inbox", "--people").out.startswith(b"anna  logged in ")
+    assert [one["name"] for one in fairlead("inbox", "--people", "--json").json["logins"]] == ["anna"]
+    assert b"anna is logged out everywhere" in fairlead("inbox", "--log-out", "anna").out
+    assert fairlead("inbox", "--people", "--json").json == {"logins": []}
+    again = fairlead("inbox", "--log-out", "anna")
+    assert (again.code, "not logged in anywhere" in again.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--as", "anna"), 64, "--as goes with --link"),
+        (("--link", "--as", "a b"), 64, "is no name"),
+        (("--log-out", "a/../b"), 64, "is no name"),
+    ],
+    ids=["as alone", "no name", "a path"],
+)
+def test_a_slip_with_names_is_said(
+    words: tuple[str, ...], code: int, said: str, server: Server, fairlead: Fairlead
+) -> None:
+    ran = fairlead("inbox", *words)
+    assert ran.code == code
+    assert said in ran.err
+
+
+@pytest.mark.parametrize(
+    "words", [("--link",), ("--link", "--as", "eve"), ("--people",), ("--log-out", "anna")], ids=str
+)
+def test_inside_a_run_nobody_is_let_in_or_shut_out(words: tuple[str, ...], server: Server, fairlead: Fairlead) -> None:
+    ran = fairlead("inbox", *words, env={"M_RUN_ID": "r1"})
+    assert ran.code == 64
+    assert "an agent can ask, and never decide" in ran.err
+
+
+def test_why_and_of_whom_it_is_asked_is_listed_and_others_cannot_answer(
+    place: Home, server: Server, start: Start, fairlead: Fairlead
+) -> None:
+    place.write(
+        "~/.config/fairlead/fairlead.toml",
+        '[[hook]]\non = "PreToolUse"\ntool = "Bash"\napproval = "Let someone look at it"\napprovers = ["anna"]\n'
+        'escalate = { after = "100ms", to = ["ben"] }\n',
+    )
+    event = {"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/p", "tool_name": "Bash",
+             "tool_input": {"command": "make"}, "tool_use_id": "t"}  # fmt: skip
+    hook = start("hook", "--agent", "claude-code", stdin=event)
+    item = server.question("make")
+    eventually(lambda: server.question("make")["escalated"], "the escalation")
+    listed = fairlead("inbox").out.decode()
+    for line in ("  Let someone look at it\n", "  for anna, ben to decide\n", "  escalated to ben\n"):
+        assert line in listed
+    refused = fairlead("inbox", "allow", item["id"])
+    assert (refused.code, "anna or ben may decide this" in refused.err) == (1, True)
+    hook.kill()

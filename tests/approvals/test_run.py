@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead import approvals, running
+from fairlead import approvals, machines, running
 from fairlead.errors import UsageError
 from fairlead.folders import state_folder
 from tests.approvals.conftest import FAIRLEAD, PATIENCE, Json, People, Server, Start, eventually
@@ -166,6 +167,67 @@ def test_the_last_of_two_runs_ends_the_server(here: Home, start: Start) -> None:
     (here.project / "end-2").touch()
     assert two.end().code == 0
     assert no_server(here)
+
+
+LINUX = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="only Linux ends a child with its parent")
+
+
+@LINUX
+def test_a_run_that_is_killed_takes_its_agent_along_and_its_key_is_worth_nothing(
+    here: Home, server: Server, start: Start, fairlead: Fairlead
+) -> None:
+    body = 'echo "$M_RUN_ID $M_API_KEY $$ $CLAUDE_HOOKS_DIR" > about.part; mv about.part about; sleep 600 & wait'
+    run = start("run", "--", agent(here, f"trap 'kill %1; exit 3' TERM; {body}"))
+    eventually((here.project / "about").exists, "the agent")
+    run_id, key, pid, folder = (here.project / "about").read_text().split()
+    process = machines.process(int(pid))
+    run.kill()
+    try:
+        eventually(lambda: machines.is_over(process), "the end of the agent")
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGTERM)
+    eventually(lambda: server.call("GET", "/api/runs")["runs"][0]["ended_at"], "the end of the run")
+    asked = {"run_id": run_id, "type": "approval", "tool": "Bash", "request_id": "1", "payload": {}}
+    assert approvals.call(server.address, "POST", approvals.ASK, key, asked)[0] == 409
+    assert os.path.isdir(folder), "who was killed could not take it away"
+    fairlead("run", "--", agent(here, "exit 0"))
+    assert not os.path.exists(folder), "the next one does"
+
+
+def test_the_hooks_of_an_agent_that_may_still_be_there_are_not_swept_away(tmp_path: Path) -> None:
+    """Without its hooks it would do what it likes."""
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    over, here_ = machines.process(ended.pid), machines.this_machine()
+    living = machines.this_process()
+    owners: dict[str, object] = {
+        "both are over": {"run": over, "agent": over, "host": here_},
+        "the agent is there": {"run": over, "agent": living, "host": here_},
+        "the run is there": {"run": living, "agent": over, "host": here_},
+        "another machine's": {"run": over, "agent": over, "host": "elsewhere.0"},
+        "no agent yet": {"run": over, "host": here_},
+        "nonsense": {"run": 1, "agent": [], "host": here_},
+        "no object": [],
+    }
+    for name, owner in owners.items():
+        folder = tmp_path / f"fairlead-run-{name}"
+        folder.mkdir()
+        (folder / "owner.json").write_text(json.dumps(owner))
+    (tmp_path / "fairlead-run-empty").mkdir()
+    (tmp_path / "another").mkdir()
+    (tmp_path / "fairlead-run-link").symlink_to(tmp_path / "fairlead-run-both are over")
+    running.sweep(str(tmp_path))
+    kept = {path.name.removeprefix("fairlead-run-") for path in tmp_path.iterdir()}
+    assert kept == {*owners, "empty", "another", "link"} - {"both are over"}
+
+
+def test_the_number_of_a_process_that_is_used_again_is_another_process() -> None:
+    mine = machines.this_process()
+    assert not machines.is_over(mine)
+    assert machines.is_over(f"{os.getpid()} 1")
+    for nonsense in ("", "x", "0", "1 5", "-1", f"{1 << 40} 1"):
+        assert not machines.is_over(nonsense)
 
 
 def test_an_agent_that_does_not_exist_is_said_so_before_anything_is_started(here: Home, fairlead: Fairlead) -> None:

@@ -14,7 +14,8 @@ from pathlib import Path
 import psycopg
 
 _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin", "/usr/local/pgsql/bin")
-_UNSAFE_AND_QUICK = ("fsync=off", "shared_buffers=16MB", "max_connections=60", "logging_collector=off")
+_SETTINGS = ("shared_buffers=16MB", "max_connections=60", "logging_collector=off")
+_UNSAFE_AND_QUICK = "fsync=off"
 """Without fsync a commit survives the death of every process, though not of the machine: no test here ends that."""
 
 
@@ -45,7 +46,9 @@ def _as_somebody() -> tuple[list[str], str]:
 class Postgres:
     """Listens on loopback at a port that stays the same when it is started again."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, safe: bool = False) -> None:
+        """`safe` as a database is that people use, for measuring."""
+        self._settings = _SETTINGS if safe else (_UNSAFE_AND_QUICK, *_SETTINGS)
         self._programs = programs()
         self._before, user = _as_somebody()
         self._folder = Path(tempfile.mkdtemp(prefix="fairlead-postgres-", dir="/tmp"))
@@ -65,7 +68,7 @@ class Postgres:
             raise Missing(f"{name} failed: {done.stderr.strip()}")
 
     def start(self) -> None:
-        settings = [word for setting in _UNSAFE_AND_QUICK for word in ("-c", setting)]
+        settings = [word for setting in self._settings for word in ("-c", setting)]
         words = ["-D", str(self._data), "-p", str(self.port), "-h", "127.0.0.1", "-k", str(self._folder), *settings]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(

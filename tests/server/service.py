@@ -31,9 +31,10 @@ class Reply(NamedTuple):
 class Service:
     """`fairlead serve` on a free port of the loopback, with a home of its own."""
 
-    def __init__(self, home: Path, *options: str) -> None:
+    def __init__(self, home: Path, *options: str, environ: Mapping[str, str] | None = None) -> None:
         self.folder = home / "state" / "fairlead"
         self.environ = {"HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "PATH": os.environ["PATH"]}
+        self.environ.update(environ or {})
         self.log = home / "log.txt"
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
@@ -68,8 +69,10 @@ class Service:
     ) -> Reply:
         """With these headers and no others; `whole` waits for the end of the answer, which a stream has not."""
         connection = self._connection
-        if connection is None or time.monotonic() - self._used > KEPT_OPEN:
-            connection = http.client.HTTPConnection(self.host, timeout=30)
+        if connection is not None and time.monotonic() - self._used > KEPT_OPEN:
+            connection.close()
+            connection = None
+        connection = connection or http.client.HTTPConnection(self.host, timeout=30)
         self._connection = None
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         for name, value in headers.items():
@@ -98,9 +101,9 @@ class Service:
         made = self.call("POST", "/api/runs", {"agent": "claude-code", "project": "/p", **fields}).json
         return made["run"]["id"], made["key"]
 
-    def new_session(self) -> str:
+    def new_session(self, name: str = "") -> str:
         """A cookie, as the page gets it with a one-time key."""
-        key = self.call("POST", "/api/login-link").json["key"]
+        key = self.call("POST", "/api/login-link", {"name": name}).json["key"]
         headers = {**self.as_page(), "Content-Type": "application/json"}
         answer = self.send("POST", "/api/login", headers, json.dumps({"key": key}).encode())
         assert answer.status == 200, answer.body
@@ -126,8 +129,12 @@ class Service:
         connection = self.ask(run, key, request, tool, payload, **more)
         connection.sock.recv(1)  # the answer begins when the question is stored
         connection.close()
-        found = self.call("GET", f"/api/interactions?run={run}").json["interactions"]
-        return next(item for item in found if item["payload"] == payload)
+        return next(item for item in self.whole(run) if item["payload"] == payload)
+
+    def whole(self, run: str = "", state: str = "pending") -> list[dict[str, Any]]:
+        """All that waits (or is done), each with all of it."""
+        listed = self.call("GET", f"/api/interactions?run={run}&state={state}").json["interactions"]
+        return [self.call("GET", f"/api/interactions/{row['id']}").json for row in listed]
 
 
 COOKIE = security.COOKIE

@@ -119,7 +119,7 @@ class Crowd:
         decision = chance.choice(("allow", "block"))
         press = lambda: self._any(chance).answer(item, decision, message=words)  # noqa: E731
         if persistent(press, 200, 409).status == 200:
-            request = item["payload"]["command"].removeprefix("ls ")
+            request = item["line"].removeprefix("ls ")
             self.people_told.append(Told(request, decision, words))
 
     @property
@@ -379,14 +379,14 @@ async def _is_woken(stores: Stores, *, sweeps: bool) -> bool:
     """Whether a waiter of one replica hears of an answer through another, of which it gets no notice."""
     mine, other = stores.open_as(Deaf), stores.open()
     new_run(other)
-    question, _ = other.ask(asked())
     desk = Desk(mine)
     await desk.start()
     try:
         if not sweeps:
             assert desk._sweeper is not None
             desk._sweeper.cancel()
-        waiter = await desk.waiter(question)
+        waiter = desk.waiter(asked())
+        question, _ = await desk.ask(asked())
         page = desk.watch()
         other.answer(question.id, answer(question))
         done, _ = await asyncio.wait([waiter], timeout=AWHILE if sweeps else 2 * desks.SWEEP)
@@ -423,8 +423,8 @@ async def desk(stores: Stores) -> Any:
 
 
 async def test_an_answer_wakes_its_waiters_though_the_one_who_gave_it_went_away(desk: Desk) -> None:
+    waiter = desk.waiter(asked())
     question, _ = await desk.ask(asked())
-    waiter = await desk.waiter(question)
     giving = asyncio.ensure_future(desk.answer(question.id, answer(question)))
     await asyncio.sleep(0)
     giving.cancel()
@@ -434,23 +434,33 @@ async def test_an_answer_wakes_its_waiters_though_the_one_who_gave_it_went_away(
 
 async def test_who_comes_after_the_answer_does_not_wait(desk: Desk) -> None:
     question, _ = await desk.ask(asked())
-    await desk.answer(question.id, answer(question))
-    waiter = await desk.waiter(question)
-    assert waiter.done()
-    desk.leave(question, waiter)
+    decided = await desk.answer(question.id, answer(question))
+    waiter = desk.waiter(asked())
+    assert await desk.ask(asked()) == (decided, False)
+    assert waiter.result() == decided
+    desk.leave(asked(), waiter)
     assert desk.waiters == 0
 
 
+async def test_an_answer_is_heard_from_the_moment_of_the_question(desk: Desk) -> None:
+    """It may be given by another replica before we know that the question is stored."""
+    waiter = desk.waiter(asked())
+    question, _ = await desk.do(desk.store.ask, asked())
+    decided = await desk.answer(question.id, answer(question))
+    assert waiter.result() == decided
+
+
 async def test_what_expires_is_told_to_its_waiters(desk: Desk) -> None:
-    question, _ = await desk.ask(asked(expires_in=0.01))
-    told = await asyncio.wait_for(await desk.waiter(question), AWHILE)
+    question = asked(expires_in=0.01)
+    waiter = desk.waiter(question)
+    await desk.ask(question)
+    told = await asyncio.wait_for(waiter, AWHILE)
     assert (told.state, told.allow) == ("expired", None)
 
 
 async def test_each_change_is_told_once_to_each_page(desk: Desk) -> None:
     page = desk.watch()
     question, _ = await desk.ask(asked())
-    desk.leave(question, await desk.waiter(question))
     decided = await desk.answer(question.id, answer(question))
     await asyncio.sleep(2.5 * desks.SWEEP)  # two sweeps look at it again
     seen = [page.get_nowait() for _ in range(page.qsize())]
@@ -467,23 +477,46 @@ async def test_a_page_that_does_not_read_is_told_to_start_over(desk: Desk, monke
     assert seen[-1] is None
 
 
-async def test_a_waiter_is_kept_while_the_store_is_broken_and_woken_when_it_works(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_answer_whose_receipt_was_lost_wakes_its_waiters(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    waiter = desk.waiter(asked())
     question, _ = await desk.ask(asked())
-    await desk.answer(question.id, answer(question))
+    give = desk.store.answer
 
-    looked = []
-
-    def broken(name: str) -> None:
-        looked.append(name)
+    def kept_and_broken(*values: Any) -> None:
+        give(*values)
         raise sqlite3.OperationalError("disk I/O error")
 
-    with monkeypatch.context() as patch:
-        patch.setattr(desk.store, "interaction", broken)
-        waiter = await desk.waiter(question)
-    assert question.id in looked
+    monkeypatch.setattr(desk.store, "answer", kept_and_broken)
+    with pytest.raises(sqlite3.OperationalError):
+        await desk.answer(question.id, answer(question))
     assert (await asyncio.wait_for(waiter, AWHILE)).allow is True
+
+
+async def test_pages_are_not_told_what_was_before(desk: Desk) -> None:
+    """What was read before an answer, and is told after it."""
+    page = desk.watch()
+    question, _ = await desk.ask(asked(people=2))
+    agreed = await desk.answer(question.id, answer(question, "ann"))
+    decided = await desk.answer(question.id, answer(question, "bob"))
+    if desk.store.shared:
+        for old in (question, agreed, decided):
+            desk._tell(old)
+    assert [page.get_nowait() for _ in range(page.qsize())] == [question, agreed, decided]
+
+
+async def test_what_another_process_has_changed_is_told_to_pages_and_waiters(desk: Desk) -> None:
+    assert desk._sweeper is not None
+    desk._sweeper.cancel()  # which would find it too
+    waiters = [desk.waiter(asked(str(number))) for number in range(20)]
+    questions = [(await desk.ask(asked(str(number))))[0] for number in range(20)]
+    page = desk.watch()
+    for question in questions:
+        await desk.do(desk.store.answer, question.id, answer(question))
+        desk._heard(question.id)
+    told = [await asyncio.wait_for(waiter, AWHILE) for waiter in waiters]
+    assert [one.id for one in told] == [question.id for question in questions]
+    seen = [await asyncio.wait_for(page.get(), AWHILE) for _ in questions]
+    assert {one.id for one in seen if one} == {question.id for question in questions}
 
 
 # --- a disk that is full, a file that is locked, a database that is away -----------------------------

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairlead.server import security
 from fairlead.server.app import build
 from fairlead.server.sqlite_store import SqliteStore
 from tests.server.service import Reply, Service
@@ -32,7 +31,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def test_every_route_is_described_and_every_description_has_a_route(tmp_path: Path) -> None:
-    app = build(SqliteStore(str(tmp_path / "x" / "db")), hosts=[], token="t" * 64, keys=security.OneTimeKeys())
+    app = build(SqliteStore(str(tmp_path / "x" / "db")), hosts=[], token="t" * 64)
     routes = {
         (method.lower(), route.path)
         for route in app._app.routes

@@ -30,20 +30,44 @@ from tests.server.conftest import answer, asked, new_run
 def acknowledge(*said):
     os.write(1, b"ack " + json.dumps(said).encode() + b"\\n")
 
-path, mode, count = sys.argv[1:]
+path, mode, way, count = sys.argv[1:]
 store = SqliteStore(path)
 store._database.execute(f"PRAGMA synchronous = {mode}")
 store._database.execute("PRAGMA wal_autocheckpoint = 40")
 new_run(store)
 acknowledge("run", "run", None)
-for number in range(int(count)):
+
+
+def one(number):
     question, _ = store.ask(asked(str(number), "x" * (number * 997 % 6000)))
-    acknowledge("asked", question.id, None)
+    yield "asked", question.id, None
     if number % 3:
         decided = store.answer(question.id, answer(question, allow=bool(number % 2)))
-        acknowledge("answered", question.id, decided.allow)
+        yield "answered", question.id, decided.allow
+
+def alone(first):
+    for number in range(first, first + 5):
+        for said in one(number):
+            acknowledge(*said)
+
+def together(first):
+    with store.together():
+        done = [said for number in range(first, first + 5) for said in one(number)]
+    for said in done:
+        acknowledge(*said)
+
+def too_soon(first):
+    with store.together():
+        alone(first)
+
+for first in range(0, int(count), 5):
+    globals()[way](first)
 os._exit(0)
 """
+
+
+WAYS = ("alone", "together")
+"""Each change by itself, or five at once."""
 
 
 class Happened(NamedTuple):
@@ -64,12 +88,12 @@ def strace() -> str:
     return found
 
 
-def recorded(strace: str, folder: Path, mode: str, count: int) -> list[Happened]:
+def recorded(strace: str, folder: Path, mode: str, way: str, count: int) -> list[Happened]:
     folder.mkdir()
     trace = folder / "trace"
     calls = "pwrite64,write,fsync,fdatasync,ftruncate,unlink"
     command = [strace, "-qq", "-y", "-xx", "-s", "100000", "-e", f"trace={calls}", "-o", str(trace)]
-    words = [sys.executable, "-c", WRITER, str(folder / "a.db"), mode, str(count)]
+    words = [sys.executable, "-c", WRITER, str(folder / "a.db"), mode, way, str(count)]
     root = Path(__file__).resolve().parents[2]
     subprocess.run([*command, *words], cwd=root, check=True, capture_output=True, timeout=100)
     return list(_read(trace.read_text()))
@@ -171,8 +195,8 @@ def _is_kept(store: SqliteStore, said: Any) -> bool:
     return found is not None and (what == "asked" or found.allow is allow)
 
 
-def failures(strace: str, folder: Path, mode: str, states: int, seed: int) -> list[str]:
-    history = recorded(strace, folder / "written", mode, 60)
+def failures(strace: str, folder: Path, mode: str, way: str, states: int, seed: int) -> list[str]:
+    history = recorded(strace, folder / "written", mode, way, 60)
     chance = random.Random(seed)
     moments = [0, len(history), *(chance.randrange(len(history)) for _ in range(states - 2))]
     found: list[str] = []
@@ -185,18 +209,27 @@ def failures(strace: str, folder: Path, mode: str, states: int, seed: int) -> li
     return found
 
 
-def test_no_acknowledgement_is_lost_when_the_power_fails(strace: str, tmp_path: Path) -> None:
-    assert failures(strace, tmp_path, "FULL", 150, seed=1) == []
+@pytest.mark.parametrize("way", WAYS)
+def test_no_acknowledgement_is_lost_when_the_power_fails(strace: str, tmp_path: Path, way: str) -> None:
+    assert failures(strace, tmp_path, "FULL", way, 100, seed=1) == []
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("seed", range(20))
-def test_no_acknowledgement_is_lost_at_ten_thousand_moments(strace: str, tmp_path: Path, seed: int) -> None:
-    assert failures(strace, tmp_path, "FULL", 500, seed) == []
+def test_no_acknowledgement_is_lost_at_twenty_thousand_moments(
+    strace: str, tmp_path: Path, seed: int, way: str
+) -> None:
+    assert failures(strace, tmp_path, "FULL", way, 500, seed) == []
 
 
 @pytest.mark.parametrize("mode", ["NORMAL", "OFF"])
 def test_without_a_sync_at_every_commit_some_would_be_lost(strace: str, tmp_path: Path, mode: str) -> None:
     """The control: the same failures, found."""
-    assert any(one.startswith("lost") for one in failures(strace, tmp_path, mode, 60, seed=1))
+    assert any(one.startswith("lost") for one in failures(strace, tmp_path, mode, "alone", 60, seed=1))
+
+
+def test_what_is_acknowledged_before_its_group_is_committed_would_be_lost(strace: str, tmp_path: Path) -> None:
+    """The control of the groups."""
+    assert any(one.startswith("lost") for one in failures(strace, tmp_path, "FULL", "too_soon", 60, seed=1))

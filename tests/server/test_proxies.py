@@ -17,8 +17,9 @@ import pytest
 
 from tests.server.service import Service
 
-WAIT = 200.0
-"""Seconds: more than three times what they wait for by default."""
+WAIT = 600.0
+"""Seconds: ten times what they wait for by default, and as long as agents wait for a hook."""
+AGENTS = 25
 
 
 def _free_port() -> int:
@@ -61,10 +62,10 @@ def _proxy(argv: list[str], port: int) -> Iterator[None]:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.parametrize("name", ["nginx", "haproxy"])
-def test_an_answer_after_minutes_passes_a_proxy_with_its_defaults(name: str, tmp_path: Path) -> None:
+def test_answers_after_ten_minutes_pass_a_proxy_with_its_defaults(name: str, tmp_path: Path) -> None:
     if shutil.which(name) is None:
         pytest.skip(f"{name} is not installed")
     service, port = Service(tmp_path), _free_port()
@@ -72,20 +73,26 @@ def test_an_answer_after_minutes_passes_a_proxy_with_its_defaults(name: str, tmp
         argv = (_nginx if name == "nginx" else _haproxy)(tmp_path, port, service.host)
         with _proxy(argv, port):
             run, key = service.new_run()
-            agent = http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT + 60)
-            asked = {"run_id": run, "type": "approval", "tool": "Bash", "request_id": "q", "payload": {"command": "ls"}}
-            headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-            agent.request("POST", "/api/internal/interaction-request", json.dumps(asked), headers)
+            agents = [_asking(port, run, key, number) for number in range(AGENTS)]
             person = threading.Timer(WAIT, _allow, (service, run))
             person.start()
-            answer = agent.getresponse()
-            assert (answer.status, json.loads(answer.read())) == (200, {"decision": "allow"})
+            for agent in agents:
+                answer = agent.getresponse()
+                assert (answer.status, json.loads(answer.read())) == (200, {"decision": "allow"})
+                agent.close()
             person.join()
-            agent.close()
     finally:
         service.close()
 
 
+def _asking(port: int, run: str, key: str, number: int) -> http.client.HTTPConnection:
+    agent = http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT + 120)
+    asked = {"run_id": run, "type": "approval", "tool": "Bash", "payload": {"command": "ls"}}
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json", "X-M-Request-ID": str(number)}
+    agent.request("POST", "/api/internal/interaction-request", json.dumps(asked), headers)
+    return agent
+
+
 def _allow(service: Service, run: str) -> None:
-    (item,) = service.call("GET", f"/api/interactions?run={run}").json["interactions"]
-    service.call("POST", f"/api/interactions/{item['id']}/answer", {"decision": "allow", "digest": item["digest"]})
+    for item in service.call("GET", f"/api/interactions?run={run}").json["interactions"]:
+        service.call("POST", f"/api/interactions/{item['id']}/answer", {"decision": "allow", "digest": item["digest"]})

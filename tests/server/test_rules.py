@@ -11,17 +11,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.server.records import Refused
-from fairlead.server.rules import Rule, applies, read_rule
+from fairlead import machines
+from fairlead.server.records import Refused, Run
+from fairlead.server.rules import Call, Rule, applies, call_of, read_rule
 
 
-def made(tool: str, payload: Mapping[str, Any], **fields: str) -> Rule:
-    read = read_rule({"scope": "user", **fields}, tool=tool, payload=payload, run_id="r", project="/p")
+def called(tool: str, payload: Mapping[str, Any], run: str = "r", project: str = "/p", **more: Any) -> Call:
+    """By an agent that sees our files, in its project's folder."""
+    return Call(**{"tool": tool, "payload": payload, "run_id": run, "project": project, "folder": "/p",
+                   "is_here": True, **more})  # fmt: skip
+
+
+def made(tool: str, payload: Mapping[str, Any], call: Call | None = None, **fields: str) -> Rule:
+    read = read_rule({"scope": "user", **fields}, call or called(tool, payload))
     return Rule(id="1", created_by="ann", created_at=0.0, **read)
 
 
-def allows(rule: Rule, payload: Mapping[str, Any], tool: str = "", run: str = "r", project: str = "/p") -> bool:
-    return applies(rule, tool=tool or rule.tool, payload=payload, run_id=run, project=project)
+def allows(rule: Rule, payload: Mapping[str, Any], tool: str = "", **more: Any) -> bool:
+    return applies(rule, called(tool or rule.tool, payload, **more))
 
 
 def command_rule(command: str) -> Rule:
@@ -128,7 +135,7 @@ def test_a_command_that_ends_with_a_star_itself_does_not_become_a_rule_for_any_w
 )  # fmt: skip
 def test_what_is_no_rule_for_the_question_at_hand_is_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(Refused) as refused:
-        read_rule(fields, tool="Bash", payload={"command": "ls"}, run_id="r", project="/p")
+        read_rule(fields, called("Bash", {"command": "ls"}))
     assert refused.value.status == 400
 
 
@@ -140,7 +147,7 @@ def test_a_rule_stays_in_its_run_its_project_and_its_tool() -> None:
     assert allows(of_user, asked, run="other", project="/x")
     assert not allows(of_user, asked, tool="bash")
     with pytest.raises(Refused):
-        read_rule({"scope": "project", "command": "ls"}, tool="Bash", payload=asked, run_id="r", project="")
+        read_rule({"scope": "project", "command": "ls"}, called("Bash", asked, project=""))
 
 
 # --- paths ----------------------------------------------------------------------------------------------
@@ -246,3 +253,75 @@ def test_each_writing_tool_is_allowed_by_a_rule_about_its_own_field(tree: Path) 
     }
     for tool, payload in calls.items():
         assert allows(made(tool, payload, path=place), payload)
+
+
+# --- where ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scope", ["session", "project", "user"])
+@pytest.mark.parametrize("command", ["make", "make *", "./deploy.sh", "rm -rf build"])
+def test_a_command_is_allowed_in_the_folder_where_it_was_asked_about_and_in_no_other(scope: str, command: str) -> None:
+    asked = {"command": command.removesuffix(" *")}
+    rule = made("Bash", asked, called("Bash", asked, folder="/p/web"), scope=scope, command=command)
+    assert rule.folder == "/p/web"
+    places = ("/p/web", "/p", "/p/web/sub", "/p/webs", "/", "", "p/web", "/P/web")
+    assert [folder for folder in places if allows(rule, asked, folder=folder)] == ["/p/web"]
+
+
+RUN = Run(id="r", agent="claude-code", project="/p", title="", created_at=0.0)
+
+
+@pytest.mark.parametrize(
+    ("cwd", "folder"), [("", "/p"), ("/p/web", "/p/web"), ("/p/web/", "/p/web"), ("/p/web/../x", "/p/x")]
+)
+def test_the_folder_is_what_the_question_says_or_else_the_project(cwd: str, folder: str) -> None:
+    assert call_of("Bash", {}, cwd, RUN).folder == folder
+    assert call_of("Bash", {}, "", RUN.but(project="")).folder == ""
+
+
+def test_an_agent_is_here_where_its_run_names_this_machine_and_its_files() -> None:
+    here = machines.this_machine()
+    places = {"here": here, "a container": here.partition(".")[0] + ".0", "elsewhere": "0.0", "unknown": ""}
+    found = {name: call_of("Bash", {}, "", RUN.but(host=host)) for name, host in places.items()}
+    assert [name for name, call in found.items() if call.is_here] == ["here"]
+    assert found["here"].host == found["a container"].host != found["elsewhere"].host
+
+
+@pytest.mark.parametrize("scope", ["project", "user"])
+def test_a_rule_of_one_machine_allows_nothing_on_another(scope: str, tree: Path) -> None:
+    for payload, tool, fields in (
+        ({"command": "make"}, "Bash", {"command": "make"}),
+        (write(tree / "src" / "a"), "Write", {"path": f"{tree}/src/**"}),
+    ):
+        rule = made(tool, payload, called(tool, payload, host="mine"), scope=scope, **fields)
+        assert allows(rule, payload, host="mine")
+        assert not allows(rule, payload, host="other")
+        assert not allows(rule, payload, host="other", is_here=False)
+        assert not allows(rule, payload, host="")
+
+
+def test_on_another_machine_a_path_is_what_it_says(tree: Path) -> None:
+    """Its links are not ours: where ours lead must neither allow nor refuse anything."""
+    asked = write(tree / "src" / "link" / "a")
+    rule = made("Write", asked, called("Write", asked, is_here=False), path=f"{tree}/src/**")
+    assert rule.path == f"{tree}/src/**"
+    inside = ("{t}/src/a", "{t}/src/link/x", "{t}/src/file")
+    outside = ("{t}/into/a", "{t}/other/a", "{t}/src", "{t}/src-evil/a", "{t}/src/../src/a", "{t}/src/deep/../a",
+               "{t}/src/./a", "{t}//src/a", "/{t}/src/a", "{t}/src/a/", "{t}/src/..", "src/a", "", "{t}/src/\0",
+               "{t}/src/\ud800")  # fmt: skip
+    found = [path for path in (*inside, *outside) if allows(rule, write(path.format(t=tree)), is_here=False)]
+    assert tuple(found) == inside
+
+
+@pytest.mark.parametrize("path", ["/a/../b/**", "/a/./b", "a/b", "/", "//a", "/a//b", "/a/", "/**", "/srv/**",
+                                  "/home/me/**", "/Users/me/**", "/a/b/../**", "/x\0"])  # fmt: skip
+def test_on_another_machine_a_path_that_is_not_plain_makes_no_rule(path: str) -> None:
+    asked = write(path.replace("/**", "/x"))
+    with pytest.raises(Refused):
+        made("Write", asked, called("Write", asked, is_here=False), path=path)
+
+
+@pytest.mark.parametrize("path", ["/srv/app/**", "/home/me/shop/**", "/srv/app/x"])
+def test_on_another_machine_a_plain_path_makes_one(path: str) -> None:
+    asked = write(path.replace("/**", "/x"))
+    assert made("Write", asked, called("Write", asked, is_here=False), path=path).path == path

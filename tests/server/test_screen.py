@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import threading
 import unicodedata
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -194,11 +195,92 @@ async def test_the_chosen_question_stays_chosen_when_others_come_and_go(service:
         agent.ask("Bash", {"command": "second"})
         await person.ready(2)
         await person.press("j")
-        await person.until(lambda: (person.app.chosen or {})["payload"] == {"command": "second"})
+        await person.until(lambda: (person.app.chosen or {})["line"] == "second")
         agent.ask("Bash", {"command": "third"})
         await person.ready(3)
         assert person.app.chosen is not None
-        assert person.app.chosen["payload"] == {"command": "second"}
+        assert person.app.chosen["line"] == "second"
+
+
+async def test_several_alike_are_answered_together_and_others_are_left_alone(service: Service, agent: Agent) -> None:
+    async with looking(service) as person:
+        waits = [agent.ask("Bash", {"command": f"make {number}"}) for number in range(3)]
+        agent.ask("Write", {"file_path": "/p/a", "content": "x"})
+        await person.ready(4)
+        await person.press("X")
+        await person.sees("make 0", "make 1", "make 2")
+        assert len(person.app.marked) == 3
+        await person.until(lambda: person.app.armed)
+        await person.press("a")
+        await person.sees("Allow these 3 together?")
+        await person.press("a")
+        assert [await answer(wait) for wait in waits] == [{"decision": "allow"}] * 3
+        await person.until(lambda: [item["tool"] for item in person.app.items] == ["Write"])
+        assert person.app.marked == set()
+
+
+async def test_several_are_chosen_one_by_one_and_refused_with_one_reason(service: Service, agent: Agent) -> None:
+    async with looking(service) as person:
+        waits = [agent.ask("Bash", {"command": f"make {number}"}) for number in range(2)]
+        agent.ask("Write", {"file_path": "/p/a", "content": "x"})
+        await person.ready(3)
+        await person.press("x", "j", "x", "j", "x")
+        assert len(person.app.marked) == 2, "another tool is not alike"
+        await person.until(lambda: person.app.armed)
+        await person.press("d")
+        await person.sees("Refuse these 2 together?")
+        await person.press("a")
+        await person.press(*"not now", "enter")
+        refused = {"decision": "block", "message": "User rejected: not now"}
+        assert [await answer(wait) for wait in waits] == [refused] * 2
+
+
+async def test_escape_lets_go_of_what_was_chosen(service: Service, agent: Agent) -> None:
+    async with looking(service) as person:
+        for number in range(2):
+            agent.ask("Bash", {"command": f"make {number}"})
+        await person.ready(2)
+        await person.press("X", "escape")
+        assert person.app.marked == set()
+        assert len(service.call("GET", "/api/interactions").json["interactions"]) == 2
+
+
+async def test_why_where_and_of_whom_it_is_asked_is_said(service: Service, agent: Agent) -> None:
+    async with looking(service) as person:
+        agent.ask("Bash", {"command": "make"}, text="Let someone look at it", cwd="/p/web", approvers=["anna"])
+        await person.sees("Let someone look at it", "in /p/web", "anna may decide")
+        await person.until(lambda: person.app.armed)
+        await person.press("a")
+        await person.sees("anna may decide this.")
+        assert service.call("GET", "/api/interactions").json["interactions"][0]["state"] == "pending"
+
+
+async def test_what_has_not_come_whole_is_not_answered(service: Service, agent: Agent) -> None:
+    client = HeldBack(service.address, service.token)
+    app = InboxScreen(client)
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        person = Person(app, pilot)
+        agent.ask("Bash", {"command": "make"})
+        await person.until(lambda: len(app.items) == 1)
+        await person.sees("Fetching all of it")
+        await person.press("a")
+        await person.sees("This has just appeared")
+        assert service.call("GET", "/api/interactions").json["interactions"][0]["state"] == "pending"
+        client.gate.set()
+        await person.until(lambda: app.armed)
+
+
+class HeldBack(Client):
+    """Gives lists at once, and whole questions when a test lets it."""
+
+    def __init__(self, address: str, key: str) -> None:
+        super().__init__(address, key)
+        self.gate = threading.Event()
+
+    def call(self, method: str, path: str, fields: Mapping[str, Any] | None = None) -> tuple[int, Any]:
+        if method == "GET" and path.startswith("/api/interactions/"):
+            assert self.gate.wait(60)
+        return super().call(method, path, fields)
 
 
 async def test_a_rule_is_made_listed_and_taken_back(service: Service, agent: Agent) -> None:
@@ -259,14 +341,17 @@ def is_dangerous(character: str) -> bool:
     return hidden or unicodedata.bidirectional(character) in {"R", "AL", "AN"}
 
 
+@pytest.mark.timeout(600)
 async def test_nothing_hostile_reaches_the_terminal(service: Service, agent: Agent) -> None:
     async with looking(service, size=(160, 200)) as person:
         for text in HOSTILE:
             agent.ask("Write", {"file_path": f"/p/{text}", "content": f"before{text}after", text: text}, agent=text)
         await person.ready(len(HOSTILE))
         for number in range(len(HOSTILE)):
-            assert "before" in person.app.items[number]["parts"][1]["text"]
             await person.until(lambda: person.app.armed)
+            whole = person.app.whole(person.app.items[number])
+            assert whole is not None
+            assert "before" in whole["parts"][1]["text"]
             for keys in (("e",), ("escape",), ("j",)):
                 await person.press(*keys)
                 assert not [hex(ord(c)) for c in person.screen() if is_dangerous(c) and c != "\n"]

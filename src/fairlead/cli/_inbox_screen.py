@@ -38,6 +38,8 @@ ARMED_AFTER = 0.4
 """Seconds that a question must stand still before a key answers it: nobody decides about what has just moved."""
 _BACK = 1.0
 """Seconds until the next try when the server is away."""
+_CHANGES = ("state", "allow", "agreed", "used", "decided_by", "decided_at", "late", "escalated", "deciders", "yours")
+"""What may become of a question while somebody looks at it."""
 
 
 def show(address: str, key: str) -> int:
@@ -191,6 +193,7 @@ d              refuse, with a reason
 enter          answer the agent's questions
 w              always allow: make a rule from this question
 r              the rules in force; take one back
+x, X           choose this one, or all that are alike, to answer them together; escape undoes it
 h              history, and back to what waits
 /              search
 page up, down  read on
@@ -219,6 +222,9 @@ class InboxScreen(App[None]):
         Binding("slash", "search", "Search"),
         Binding("question_mark", "help", "Help"),
         Binding("q", "quit", "Leave"),
+        Binding("x", "mark", "Choose", show=False),
+        Binding("X", "mark_alike", show=False),
+        Binding("escape", "unmark", show=False),
         Binding("j", "step(1)", show=False),
         Binding("k", "step(-1)", show=False),
         Binding("pagedown", "page(1)", show=False),
@@ -233,6 +239,10 @@ class InboxScreen(App[None]):
         self._trouble = "connecting"
         self._done, self._text = False, ""
         self._shown, self._since = "", 0.0
+        self._wholes: dict[str, tuple[str, Item]] = {}
+        """What somebody looks at, with what the list said when it was fetched."""
+        self._fetching: set[str] = set()
+        self.marked: set[str] = set()
         self._left = threading.Event()
 
     def compose(self) -> ComposeResult:
@@ -245,7 +255,7 @@ class InboxScreen(App[None]):
 
     def on_mount(self) -> None:
         self.query_one("#list").focus()
-        self.set_interval(1, self._tick)
+        self.set_interval(1, self._on_time)
         self._follow()
 
     def on_unmount(self) -> None:
@@ -267,10 +277,14 @@ class InboxScreen(App[None]):
 
     def _load_here(self) -> None:
         path = f"/api/interactions?state={'done' if self._done else 'pending'}&text={quote(self._text)}"
+        self._in_app(self._show, self._got(path)["interactions"])
+
+    def _got(self, path: str) -> dict[str, Any]:
+        """Raises Gone for whatever is no answer."""
         status, found = self._client.call("GET", path)
         if status != http.client.OK:
             raise Gone(found["error"]["message"])
-        self._in_app(self._show, found["interactions"])
+        return dict(found)
 
     @work(thread=True, group="load", exclusive=True)
     def _reload(self) -> None:
@@ -296,8 +310,10 @@ class InboxScreen(App[None]):
         self.items = items
         listed = self.query_one("#list", OptionList)
         now = time.time()
+        self.marked &= {item["id"] for item in items if item["state"] == "pending"}
         listed.clear_options()
-        listed.add_options([Option(line_of(item, now), id=item["id"]) for item in items])
+        marked = self.marked
+        listed.add_options([Option(line_of(one, now, chosen=one["id"] in marked), id=one["id"]) for one in items])
         ids = [item["id"] for item in items]
         if items:
             here = chosen is not None and chosen["id"] in ids
@@ -312,6 +328,10 @@ class InboxScreen(App[None]):
     def _row(self) -> int | None:
         return self.query_one("#list", OptionList).highlighted
 
+    def _on_time(self) -> None:
+        with suppress(NoMatches):  # the person is leaving
+            self._tick()
+
     def _tick(self) -> None:
         state = self.query_one("#state", Static)
         what = "history" if self._done else f"{len(self.items)} waiting"
@@ -324,19 +344,56 @@ class InboxScreen(App[None]):
         self._draw()
 
     def _draw(self) -> None:
-        item, now = self.chosen, time.time()
+        rows, now = self._looked_at(), time.time()
         detail = self.query_one("#detail", Static)
-        if item is None:
-            empty = (
-                "Nothing was asked yet." if self._done else "Nothing waits. New questions appear here by themselves."
-            )
-            detail.update(Text(empty, "dim"))
+        items = [whole for row in rows if (whole := self.whole(row)) is not None]
+        if not rows or len(items) < len(rows):
+            detail.update(Text("Fetching all of it…" if rows else self._nothing(), "dim"))
             self._shown = ""
             return
-        detail.update(detail_of(item, now))
-        if self._shown != item["id"] + item["state"]:
-            self._shown, self._since = item["id"] + item["state"], time.monotonic()
+        detail.update(Text("\n\n").join(detail_of(item, now) for item in items))
+        shows = " ".join(f"{item['id']} {item['state']}" for item in items)
+        if self._shown != shows:
+            self._shown, self._since = shows, time.monotonic()
             self.query_one("#scroll", VerticalScroll).scroll_home(animate=False)
+
+    def _nothing(self) -> str:
+        return "Nothing was asked yet." if self._done else "Nothing waits. New questions appear here by themselves."
+
+    def _looked_at(self) -> list[Item]:
+        """The chosen one, or all that are marked."""
+        marked = [item for item in self.items if item["id"] in self.marked]
+        return marked if len(marked) > 1 else [self.chosen] if self.chosen is not None else []
+
+    # --- all of it -----------------------------------------------------------------------------------
+
+    def whole(self, row: Item) -> Item | None:
+        """Once it has come: only what can be read to its end can be answered."""
+        wanted = _stamp(row)
+        stamp, item = self._wholes.get(row["id"], ("", None))
+        if stamp != wanted and row["id"] not in self._fetching:
+            self._fetching.add(row["id"])
+            self._fetch(row["id"], wanted)
+        if item is None or item["digest"] != row["digest"]:
+            return None
+        return {**item, **{name: row[name] for name in _CHANGES}}
+
+    @work(thread=True, group="whole")
+    def _fetch(self, name: str, stamp: str) -> None:
+        try:
+            found = self._got(f"/api/interactions/{name}")
+        except Gone as error:
+            self._in_app(self._lost, str(error))
+        else:
+            self._in_app(self._fetched, name, stamp, found)
+        finally:
+            self._fetching.discard(name)
+
+    def _fetched(self, name: str, stamp: str, item: Item) -> None:
+        listed = {row["id"] for row in self.items}
+        self._wholes = {known: whole for known, whole in self._wholes.items() if known in listed}
+        self._wholes[name] = stamp, item
+        self._draw()
 
     @property
     def armed(self) -> bool:
@@ -353,16 +410,72 @@ class InboxScreen(App[None]):
         self.push_screen(dialog, given)
 
     def _to_answer(self) -> Item | None:
-        item = self.chosen
-        if item is None or item["allow"] is not None:
+        row = self.chosen
+        if row is None or row["allow"] is not None:
             self.bell()
             return None
-        if not self.armed:
+        if not row["yours"]:
+            self.notify(f"{' or '.join(map(safe, row['deciders']))} may decide this.", timeout=4, markup=False)
+            return None
+        item = self.whole(row)
+        if item is None or not self.armed:
             self.notify("This has just appeared. Read it, then press the key again.", timeout=2, markup=False)
             return None
         return item
 
+    # --- several ---------------------------------------------------------------------------------------
+
+    def action_mark(self) -> None:
+        row = self.chosen
+        if row is None or not _can_be_marked(row) or not all(_alike(row, other) for other in self._marked_rows()):
+            self.bell()
+            return
+        self.marked ^= {row["id"]}
+        self._show(self.items)
+
+    def action_mark_alike(self) -> None:
+        row = self.chosen
+        if row is not None and _can_be_marked(row):
+            self.marked = {one["id"] for one in self.items if _can_be_marked(one) and _alike(row, one)}
+            self._show(self.items)
+
+    def action_unmark(self) -> None:
+        self.marked = set()
+        self._show(self.items)
+
+    def _marked_rows(self) -> list[Item]:
+        return [item for item in self.items if item["id"] in self.marked]
+
+    def _several(self, word: str, then: Callable[[list[Item]], None]) -> bool:
+        """Whether several are meant: then they are shown once more, and confirmed."""
+        rows = self._marked_rows()
+        if len(rows) < 2:
+            return False
+        items = [whole for row in rows if (whole := self.whole(row)) is not None]
+        if len(items) < len(rows) or not self.armed:
+            self.notify("They have just appeared. Read them, then press the key again.", timeout=2, markup=False)
+            return True
+        text = Text("\n\n").join(detail_of(item, time.time()) for item in items)
+        title = f"{word} these {len(items)} together?"
+        self._ask(Confirming(title, text, f"a: {word.lower()} all of them; Escape goes back"), lambda _: then(items))
+        return True
+
+    def _send_several(self, items: list[Item], said: dict[str, Any]) -> None:
+        answers = [{"id": item["id"], "digest": item["digest"], **said} for item in items]
+        self._post("/api/answers", {"answers": answers}, self._sent_several)
+
+    def _sent_several(self, found: dict[str, Any]) -> None:
+        refused = [one["error"]["message"] for one in found["answers"] if "error" in one]
+        good = f"{len(found['answers']) - len(refused)} answered"
+        said = f"{good}, {len(refused)} not: {safe(shown(refused[0]))}" if refused else good
+        self.marked = set()
+        self.notify(said, severity="warning" if refused else "information", timeout=4, markup=False)
+
+    # --- one -------------------------------------------------------------------------------------------
+
     def action_allow(self) -> None:
+        if self._several("Allow", lambda items: self._send_several(items, {"decision": "allow"})):
+            return
         item = self._to_answer()
         if item is None:
             return
@@ -372,12 +485,20 @@ class InboxScreen(App[None]):
             self._send(item, {"decision": "allow"})
 
     def action_refuse(self) -> None:
+        if self._several("Refuse", self._refuse_several):
+            return
         item = self._to_answer()
         if item is not None:
             self._ask(
                 Asking(f"Refuse {safe(item['tool'])}. The reason, for the agent:"),
                 lambda said: self._send(item, {"decision": "block", "message": said}),
             )
+
+    def _refuse_several(self, items: list[Item]) -> None:
+        self._ask(
+            Asking(f"Refuse these {len(items)}. The reason, for the agent:"),
+            lambda said: self._send_several(items, {"decision": "block", "message": said}),
+        )
 
     def action_answer(self) -> None:
         item = self._to_answer()
@@ -443,6 +564,7 @@ class InboxScreen(App[None]):
             return
         lines = "\n".join(
             f"{number}  {rule['scope']}: {safe(shown(rule['tool']))} {safe(shown(rule['command'] or rule['path']))}"
+            f"{' in ' + safe(shown(rule['folder'])) if rule['folder'] else ''}"
             for number, rule in enumerate(rules, 1)
         )
         title = f"{lines or 'No rules are in force.'}\n\nThe number of the one to take back:"
@@ -501,3 +623,15 @@ class InboxScreen(App[None]):
         stands = found.get("interaction")
         instead = f" It was {outcome(stands)}." if stands and stands["allow"] is not None else ""
         self.notify(f"{safe(shown(found['error']['message']))}.{instead}", severity="warning", markup=False)
+
+
+def _stamp(row: Item) -> str:
+    return json.dumps([row["digest"], *(row[name] for name in _CHANGES)])
+
+
+def _can_be_marked(row: Item) -> bool:
+    return bool(row["state"] == "pending" and row["kind"] == "approval" and row["yours"])
+
+
+def _alike(row: Item, other: Item) -> bool:
+    return bool(row["tool"] == other["tool"] and row["kind"] == other["kind"])

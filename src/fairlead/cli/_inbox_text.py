@@ -70,13 +70,15 @@ def _for(seconds: float) -> str:
 _MARKS = {"-": "red", "+": "green", " ": "dim"}
 
 
-def line_of(item: Item, now: float) -> Text:
+def line_of(item: Item, now: float, *, chosen: bool = False) -> Text:
     """In the list."""
     left = "" if item["state"] != "pending" else f" · {_for(item['expires_at'] - now)} left"
-    about = next((part.get("text") or part.get("question") or "" for part in item["parts"]), "")
+    mark = "● " if chosen else ""
+    escalated = [(" escalated ", "reverse")] if item["escalated"] and item["state"] == "pending" else []
     return Text.assemble(
-        (safe(item["tool"]), "bold"),
-        f"  {_beginning(safe(about))}\n",
+        (f"{mark}{safe(item['tool'])}", "bold"),
+        *escalated,
+        f"  {_beginning(safe(item['line']))}\n",
         (f"{safe(item['run']['agent'] or 'an agent')} · {_for(now - item['created_at'])} old{left}", "dim"),
     )
 
@@ -91,7 +93,11 @@ def detail_of(item: Item, now: float) -> Text:
     run = item["run"]
     text = Text()
     text.append(f"{safe(item['tool'])}\n", "bold")
+    if item["why"]:
+        text.append(f"{safe(item['why'])}\n", "bold cyan")
     text.append(" · ".join(safe(run[name]) for name in ("agent", "project", "title") if run[name]) + "\n", "dim")
+    if item["cwd"] and item["cwd"] != run["project"]:
+        text.append(f"in {safe(item['cwd'])}\n", "dim")
     for warning in item["warnings"]:
         text.append(f"! {safe(warning)}\n", "bold yellow")
     for part in item["parts"]:
@@ -122,8 +128,15 @@ def standing(item: Item, now: float) -> str:
     if item["state"] == "pending":
         agreed = f"{', '.join(map(safe, item['agreed']))} agreed; " if item["agreed"] else ""
         people = f"{item['people']} people have to agree; " if item["people"] > 1 else ""
-        return f"\n{people}{agreed}{_for(item['expires_at'] - now)} left, then the answer is no"
+        left = f"{_for(item['expires_at'] - now)} left, then the answer is no"
+        return f"\n{circle(item)}{people}{agreed}{left}"
     return f"\n{outcome(item)}"
+
+
+def circle(item: Item) -> str:
+    """Of whom an answer is expected, where not of everybody."""
+    whose = f"{' or '.join(map(safe, item['deciders']))} may decide; " if item["deciders"] else ""
+    return (f"escalated to {', '.join(map(safe, item['escalate_to']))}; " if item["escalated"] else "") + whose
 
 
 def outcome(item: Item) -> str:
@@ -131,7 +144,7 @@ def outcome(item: Item) -> str:
         return f"nobody answered in time: refused. {safe(item['message'])}"
     said = "allowed" if item["allow"] else "refused"
     late = ", late: kept for the agent's next try" if item["late"] else ""
-    changed = " with changes" if item["updated_input"] is not None else ""
+    changed = " with changes" if item.get("changed") or item.get("updated_input") is not None else ""
     because = f": {safe(item['message'])}" if item["message"] else ""
     return f"{said}{changed} by {safe(shown(item['decided_by']))}{late}{because}"
 

@@ -70,7 +70,9 @@ def _parser() -> _show.Parser:
     parser.add_argument("--command", metavar="LINE", help="make up a shell command: --tool Bash with this command")
     parser.add_argument("--prompt", metavar="TEXT", help="make up a prompt of the user's")
     parser.add_argument("--entry", metavar="NUMBER", type=int, help="an event of the journal: `fairlead log` has them")
-    parser.add_argument("--ask", action="store_true", help="really ask a person where a hook does; else it is only said")
+    parser.add_argument(
+        "--ask", action="store_true", help="really ask a person where a hook does; else it is only said"
+    )
     parser.add_argument("--dry-run", action="store_true", help="run nothing; only say which hooks would")
     parser.add_argument("--like", choices=("fire", "hook"),
                         help="only the hooks that this command would run for --agent; default: all")  # fmt: skip
@@ -84,8 +86,9 @@ def _recorded(options: argparse.Namespace) -> Event | None:
     """An event of the journal; who asked and where are as they were, unless somebody says otherwise."""
     if options.entry is None:
         return None
+    from fairlead import replaying
     from fairlead.errors import UsageError
-    from fairlead.journal import replaying, settings
+    from fairlead.journal import settings
     from fairlead.journal.reading import Log
 
     entry = Log(settings.folder(os.environ)).entry(options.entry) or {}
@@ -220,7 +223,12 @@ def _said(entry: dict[str, Any]) -> list[_show.Span]:
         value = (entry["said"] or {}).get(key)
         if value and not (entry["error"] and key == "reason"):
             lines.append((label, value))
-    return [(f"\n{label}: {_input(value)}", "error" if label == "failed" else "") for label, value in lines]
+    spans = [(f"\n{label}: {_input(value)}", "error" if label == "failed" else "") for label, value in lines]
+    return [*spans, *_hint(entry)]
+
+
+def _hint(entry: dict[str, Any]) -> list[_show.Span]:
+    return [("\n→ ", "dim"), (entry["hint"], "")] if entry["hint"] else []
 
 
 def _where(entry: dict[str, Any]) -> str:
@@ -237,7 +245,7 @@ def _print_skipped(page: _show.Page, skipped: list[dict[str, Any]], event: str) 
         page.line([("Not run", "title")])
     for entry in sorted(near, key=lambda entry: not entry["matched"]):
         why = (f"\n{entry['why']}", "warning" if entry["matched"] else "")
-        page.pair(" -", [(_show.title(entry), ""), why, (f"\n{_where(entry)}", "dim")], width=3)
+        page.pair(" -", [(_show.title(entry), ""), why, *_hint(entry), (f"\n{_where(entry)}", "dim")], width=3)
     if others:
         page.line()
         page.line((f"{_show.counted(others, 'hook')} for other events.", "dim"))
@@ -249,6 +257,8 @@ def _print_decision(page: _show.Page, found: dict[str, Any], options: argparse.N
     page.pair(("decision", "title"), [(word, word), *_degraded(merged, found)], width=_WIDTH)
     if found["reason"]:
         page.pair(("reason", "dim"), _show.shortened(found["reason"]), width=_WIDTH)
+    if found["reply"] is None and found["as_hook"] is None:
+        return
     if options.like == "hook":
         for key, value in found["as_hook"].items():
             if value != "":

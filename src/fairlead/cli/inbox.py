@@ -1,7 +1,8 @@
 """What waits for an answer, and answering it: fairlead inbox [allow ID | block ID] [OPTION…]
 
 On a terminal with the extra `tui` a screen opens, for everything at once; else what waits is listed.
-ID is the beginning of one of the listed ids. `--link` prints a link that opens the inbox page once.
+ID is the beginning of one of the listed ids. `--link` prints a link that opens the inbox page once; with `--as NAME`
+for somebody else, who then decides in that name. `--people` lists who is logged in, `--log-out NAME` ends that.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import sys
 import time
 
+from fairlead import people
 from fairlead.cli import _show
 from fairlead.errors import FairleadError, UsageError
 
@@ -32,11 +34,15 @@ def main(words: list[str]) -> int:
 def _main(words: list[str]) -> int:
     options = _parser().parse_args(words)
     _check(options)
-    if options.action or options.link:
+    if options.action or options.link or options.people or options.log_out:
         _refuse_agents(os.environ)
     server = Server(os.environ)
     if options.link:
         return _link(server, options)
+    if options.people:
+        return _people(server, options)
+    if options.log_out:
+        return _log_out(server, options)
     if options.action:
         return _answer(server, options)
     if not os.environ.get("M_RUN_ID") and _wants_screen(options) and (code := _screen(server)) is not None:
@@ -53,6 +59,9 @@ def _parser() -> _show.Parser:
                         help="with allow: your answer to a question; once for each of several")  # fmt: skip
     parser.add_argument("--input", default="", metavar="JSON", help="with allow: what the tool is given instead")
     parser.add_argument("--link", action="store_true", help="print a link that opens the inbox page once")
+    parser.add_argument("--as", dest="name", default="", metavar="NAME", help="with --link: for this person")
+    parser.add_argument("--people", action="store_true", help="list who is logged in")
+    parser.add_argument("--log-out", default="", metavar="NAME", help="end every login of this person, at once")
     parser.add_argument("--done", action="store_true", help="list what was answered instead")
     parser.add_argument("--text", default="", help="list only what holds this text")
     parser.add_argument("--plain", action="store_true", help="list it, also on a terminal")
@@ -62,6 +71,11 @@ def _parser() -> _show.Parser:
 def _check(options: argparse.Namespace) -> None:
     if options.action and not options.id:
         raise UsageError(f"{options.action} needs an ID", hint="`fairlead inbox --plain` lists them")
+    for name in filter(None, (options.name, options.log_out)):
+        if not people.name_of(name):
+            raise UsageError(f"{name!r} is no name", hint=f"a name is {people.WHAT} characters")
+    if options.name and not options.link:
+        raise UsageError("--as goes with --link", hint="your own name is on every answer that you give here")
     if (options.answer or options.input) and options.action != "allow":
         raise UsageError("--answer and --input go with allow")
 
@@ -99,6 +113,9 @@ class Server:
     def post(self, path: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         return self._call("POST", path, fields)
 
+    def delete(self, path: str) -> dict[str, Any]:
+        return self._call("DELETE", path)
+
     def _call(self, method: str, path: str, fields: Mapping[str, Any] | None = None) -> dict[str, Any]:
         from fairlead import approvals
 
@@ -111,16 +128,20 @@ class Server:
         return found
 
     def items(self, *, done: bool = False, text: str = "") -> list[Item]:
+        """The beginning of each."""
         query = {"state": "done" if done else "pending", **({"text": text} if text else {})}
         found: list[Item] = self.get("/api/interactions", **query)["interactions"]
         return found
+
+    def whole(self, row: Item) -> Item:
+        return self.get(f"/api/interactions/{row['id']}")
 
     def find(self, start: str) -> Item:
         """By the beginning of its id: among what waits, then among what came too late for an answer in time."""
         for done in (False, True):
             found = [item for item in self.items(done=done) if item["id"].startswith(start)]
             if len(found) == 1:
-                return found[0]
+                return self.whole(found[0])
             if found:
                 raise UsageError(f"{start!r} is the beginning of {len(found)} ids", hint="write more of it")
         raise FairleadError(f"there is no question {start!r}", hint="`fairlead inbox --plain` lists what waits")
@@ -130,11 +151,39 @@ class Server:
 
 
 def _link(server: Server, options: argparse.Namespace) -> int:
-    link = f"{server.address}/#k={server.post('/api/login-link', {})['key']}"
+    made = server.post("/api/login-link", {"name": options.name})
+    link = f"{server.address}/#k={made['key']}"
     if options.json:
-        _show.print_json({"link": link})
+        _show.print_json({"link": link, "name": made["name"]})
     else:
         print(link)
+    return 0
+
+
+def _people(server: Server, options: argparse.Namespace) -> int:
+    logins = server.get("/api/people")["logins"]
+    if options.json:
+        _show.print_json({"logins": logins})
+        return 0
+    page, now = _show.Page(), time.time()
+    if not logins:
+        page.line("Nobody is logged in with a browser. `fairlead inbox --link --as NAME` makes a link for somebody.")
+    for one in logins:
+        since, left = _span(now - one["created_at"]), _span(one["expires_at"] - now)
+        page.line([(one["name"], "title"), (f"  logged in {since} ago, for {left} more", "dim")])
+    if logins:
+        page.line(("`fairlead inbox --log-out NAME` ends every login of a person, at once.", "dim"))
+    return 0
+
+
+def _log_out(server: Server, options: argparse.Namespace) -> int:
+    from urllib.parse import quote
+
+    found = server.delete(f"/api/people/{quote(options.log_out, safe='')}")
+    if options.json:
+        _show.print_json(found)
+    else:
+        print(f"{found['name']} is logged out everywhere ({_show.counted(found['ended'], 'login or link')}).")
     return 0
 
 
@@ -190,7 +239,7 @@ def _screen(server: Server) -> int | None:
 
 
 def _list(server: Server, options: argparse.Namespace) -> int:
-    items = server.items(done=options.done, text=options.text)
+    items = [server.whole(row) for row in server.items(done=options.done, text=options.text)]
     if options.json:
         _show.print_json({"interactions": items})
         return 0
@@ -210,12 +259,26 @@ def _print_item(page: _show.Page, item: Item) -> None:
     run = item["run"]
     where = " · ".join(part for part in (run["agent"], run["project"]) if part)
     page.line([(item["id"][:_SHORT], "title"), (f"  {item['tool']}", "title"), (f"  {where}  {_when(item)}", "dim")])
+    for line in _about(item):
+        page.line(line, indent=2)
     for part in item["parts"]:
         for line in _lines(part):
             page.line(line, indent=2)
     for warning in item["warnings"]:
         page.line((warning, "warning"), indent=2)
     page.line()
+
+
+def _about(item: Item) -> list[Any]:
+    """Why it is asked, where, and of whom."""
+    found: list[Any] = [(item["why"], "title")] if item["why"] else []
+    if item["cwd"] and item["cwd"] != item["run"]["project"]:
+        found.append((f"in {item['cwd']}", "dim"))
+    if item["state"] == "pending" and item["deciders"]:
+        found.append((f"for {', '.join(item['deciders'])} to decide", "dim" if item["yours"] else "warning"))
+    if item["state"] == "pending" and item["escalated"]:
+        found.append((f"escalated to {', '.join(item['escalate_to'])}", "warning"))
+    return found
 
 
 def _lines(part: Item) -> list[Any]:

@@ -22,16 +22,26 @@ def main(words: list[str]) -> int:
 def _main(words: list[str]) -> int:
     options = _parser().parse_args(words)
     _need_extra()
+    from fairlead import running
+    from fairlead.dialects import Places
+    from fairlead.server.approvers import configured
     from fairlead.server.serving import Options, serve
 
+    running.sweep(running.place_of_runs(os.environ))
     serve(
         Options(
-            host=options.host,
+            host=options.host.removeprefix("[").removesuffix("]"),
             port=options.port,
             names=tuple(options.name),
             certificate=options.certificate,
             key=options.key,
             store=options.store,
+            push_details=options.push_details,
+            push_local=options.push_local,
+            notify=tuple(options.notify),
+            notify_after=options.notify_after,
+            metrics_key=_metrics_key(options.metrics_token),
+            approvers=configured(Places(home=os.path.expanduser("~"), project="/", environ=os.environ)),
         ),
         os.environ,
         lambda address, link: _ready(address, link, options),
@@ -39,7 +49,20 @@ def _main(words: list[str]) -> int:
     return 0
 
 
+def _time(text: str) -> float:
+    import argparse
+
+    from fairlead.dialects._native_notify import waiting_seconds
+
+    seconds = 0.0 if text == "0" else waiting_seconds(text)
+    if seconds is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time of up to a day, such as 30s")
+    return seconds
+
+
 def _parser() -> _show.Parser:
+    import argparse
+
     from fairlead.server import PORT
 
     parser = _show.parser("serve", __doc__ or "")
@@ -53,7 +76,34 @@ def _parser() -> _show.Parser:
     parser.add_argument(
         "--store", default="", metavar="URL", help="postgresql://… for several machines; default: a file"
     )
+    parser.add_argument(
+        "--push-details", action="store_true", help="notifications show the command, also on a locked screen"
+    )
+    parser.add_argument("--push-local", action="store_true", help=argparse.SUPPRESS)  # for tests
+    parser.add_argument(
+        "--notify", action="append", default=[], metavar="URL", help="tell this chat of questions, through Apprise"
+    )
+    parser.add_argument(
+        "--notify-after", type=_time, default=None, metavar="TIME", help="… if nobody has answered by then: 30s, 2m"
+    )
+    parser.add_argument("--metrics-token", default="", metavar="FILE", help="holds a key that opens /metrics alone")
     return parser
+
+
+def _metrics_key(path: str) -> str:
+    """From a file: what stands in a command everybody on the machine can read."""
+    from fairlead.errors import UsageError
+
+    if not path:
+        return ""
+    try:
+        with open(path, encoding="ascii") as file:
+            key = file.read(4096).strip()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read as a key: {error}") from None
+    if len(key) < 16 or not key.isprintable() or " " in key:
+        raise UsageError(f"{path} holds no key of at least 16 characters", hint="openssl rand -hex 32 > FILE")
+    return key
 
 
 def _need_extra() -> None:

@@ -39,13 +39,19 @@ def _problems(dialect: str, scene: Scene) -> Iterator[Finding]:
             yield _finding(dialect, problem)
 
 
+def _what_to_do(problem: Problem) -> str:
+    if problem.message.startswith("not TOML"):
+        return "mend it there (text stands in quotes); until then Fairlead refuses what the file may have guarded"
+    return "mend it there"
+
+
 def _finding(dialect: str, problem: Problem) -> Finding:
     return Finding(
         level=problem.level,
         agent=OURSELVES if dialect == "fairlead" else dialect,
         check="configured",
         message=problem.message,
-        fix=problem.hint or "`fairlead check` shows the same",
+        fix=problem.hint or _what_to_do(problem),
         file=problem.file,
         line=problem.line,
         column=problem.column,

@@ -151,14 +151,41 @@ def _promised(entry: Entry) -> float:
 
 
 def _not_installed(scene: Scene) -> Iterator[Finding]:
-    from fairlead.installing.entries import is_ours
-
     for agent in scene.agents:
-        here = any(is_ours(entry.handler, agent) for entry in scene.of(agent)) or _has_own_file(agent, scene)
-        if not here and agent != "m":
+        if is_installed(agent, scene) or agent == "m":
+            continue
+        lost = _was_installed(agent, scene)
+        if lost:
+            what = f"Fairlead was installed here, and its entry has gone: {facts.title(agent)} does not ask it any more"
+            fix = f"`fairlead init --agent {agent}` puts it back; `fairlead uninstall --agent {agent}` forgets it"
+            yield Finding(level="error", agent=agent, check="own_entry", message=what, fix=fix, file=lost)
+        else:
             what = f"Fairlead is not installed in {facts.title(agent)}"
             fix = f"`fairlead init --agent {agent}`, if you want it there"
             yield Finding(level="note", agent=agent, check="own_entry", message=what, fix=fix)
+
+
+def is_installed(agent: str, scene: Scene) -> bool:
+    from fairlead.installing.entries import is_ours
+
+    return any(is_ours(entry.handler, agent) for entry in scene.of(agent)) or _has_own_file(agent, scene)
+
+
+def _was_installed(agent: str, scene: Scene) -> str:
+    """The settings that we have once written ourselves into, by the record of it."""
+    from fairlead.errors import ConfigError
+    from fairlead.installing import records
+
+    where = scene.places
+    folder = records.folder(where.home, where.environ)
+    for scope in ("user", "project"):
+        try:
+            installed = records.load(records.path_of(folder, agent, scope, where.project))
+        except ConfigError:
+            continue
+        if installed is not None and installed.files:
+            return installed.files[0].path
+    return ""
 
 
 def _has_own_file(agent: str, scene: Scene) -> bool:

@@ -43,6 +43,7 @@ def check(scene: Scene) -> Iterator[Finding]:
 
 def _wrong(entry: Entry, text: str) -> Iterator[Finding]:
     yield from _server_alone(entry, text)
+    yield from _other_names(entry, text)
     if is_regex(entry.agent, text):
         yield from _regex(entry, text)
 
@@ -73,6 +74,44 @@ def _server(entry: Entry, text: str, name: str) -> Iterator[Finding]:
         right = f"{name}__.*"
         what = f"{name!r} matches nothing: it is compared with whole names, and tools are called '{name}__…'"
     yield entry.file.found("patterns", "error", entry.matcher_path, what, f"write {right!r}")
+
+
+def _other_names(entry: Entry, text: str) -> Iterator[Finding]:
+    """A matcher that is nearly a tool's name, and the name of none."""
+    known = _tools(entry.agent)
+    words = re.split(r"\s*[|,]\s*", text.strip())
+    is_plain = all(re.fullmatch(r"\w+", word) for word in words) or re.fullmatch(r"\w+\(.*\)", text)
+    is_about_tools = issubclass(event_class(facts.canonical(entry.agent, entry.event)), ToolEvent)
+    if not is_about_tools or not is_plain or any(_finds(entry.agent, words, own) for own, _ in known):
+        return
+    hint = next((hint for own, name in known if (hint := _meant(entry.agent, text, words, own, name))), "")
+    if hint:
+        what = f"the matcher {text!r} matches no tool of {facts.title(entry.agent)}"
+        yield entry.file.found("patterns", "error", entry.matcher_path, what, hint)
+
+
+def _tools(agent: str) -> list[tuple[str, str]]:
+    """The agent's names for its tools, with ours, where all of them are known."""
+    from fairlead.dialects import hook_half
+    from fairlead.explaining import CLAUDE_CODE_TOOLS
+
+    if agent == "claude-code":
+        return [(name, name) for name in CLAUDE_CODE_TOOLS]
+    vocabulary = hook_half(agent).TOOLS if agent == "gemini" else None
+    return [(tool.own, tool.name) for tool in vocabulary.tools] if vocabulary is not None else []
+
+
+def _meant(agent: str, text: str, words: list[str], own: str, name: str) -> str:
+    from fairlead.doctor import hints
+    from fairlead.tools import ALIASES
+
+    if own != name and any(word in (name, *ALIASES.get(name, ())) for word in words):
+        return f"{facts.title(agent)} calls this tool {own!r}"
+    return hints.of_matcher(agent, text, (own,))
+
+
+def _finds(agent: str, words: list[str], own: str) -> bool:
+    return own in words or (not facts.of(agent).exact and any(word in own for word in words))
 
 
 # --- regular expressions -----------------------------------------------------------------------------

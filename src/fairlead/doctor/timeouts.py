@@ -44,6 +44,11 @@ def _unit(entry: Entry) -> float:
     return 1 if entry.agent == "qwen" else SPECS[entry.agent].unit
 
 
+def _plain(number: float) -> str:
+    """As one writes it into a file: without an exponent."""
+    return str(int(number)) if number == int(number) else str(number)
+
+
 def _wrong(entry: Entry, key: str, value: float) -> Iterator[Finding]:
     title, real, longest = facts.title(entry.agent), seconds(entry, key, value), facts.of(entry.agent).longest
     if real <= 0 and entry.agent != "kiro":
@@ -53,11 +58,11 @@ def _wrong(entry: Entry, key: str, value: float) -> Iterator[Finding]:
         yield entry.found(
             "timeouts", "error" if real < _TOO_SHORT else "warning",
             f"{title} counts milliseconds: {value:g} is {real:g} s, then the hook is ended and counts for nothing",
-            f"for {value:g} seconds write {value * 1000:g}", key,
+            f"for {value:g} seconds write {_plain(value * 1000)}", key,
         )  # fmt: skip
     elif entry.agent == "qwen" and entry.kind == "command" and 1000 <= value < _TOO_LONG and value % 500:
         what = f"{title} takes 1000 and more for milliseconds: {value:g} is {real:g} s"
-        yield entry.found("timeouts", "warning", what, f"for {value:g} seconds write {value * 1000:g}", key)
+        yield entry.found("timeouts", "warning", what, f"for {value:g} seconds write {_plain(value * 1000)}", key)
     elif entry.agent == "kimi" and not 1 <= real <= longest:
         what = f"{title} takes 1 to {longest:g} seconds and rejects its whole configuration for {value:g}"
         yield entry.found("timeouts", "error", what, f"write a number from 1 to {longest:g}", key)

@@ -4,6 +4,8 @@ protocol.py   what agents call            desk.py             who waits for whic
 inbox.py      what people's pages call    sql_store.py        everything that must survive, in either of:
 security.py   who may do what             sqlite_store.py     one file, one writer
 app.py        all of it as one ASGI app   postgres_store.py   several replicas
+serving.py    the server as a process     writer.py           one thread; what came at once is committed at once
+                                          transactions.py     each call of such a group fails by itself
 """
 
 PORT = 8737

@@ -13,10 +13,13 @@ from fairlead import wire
 from fairlead.server import protocol, security
 from fairlead.server.desk import Desk
 from fairlead.server.inbox import Inbox
+from fairlead.server.push_api import PushApi
 from fairlead.server.records import Refused
+from fairlead.server.statistics import Statistics
+from fairlead.server.telling import Settings, Teller
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Iterable, Mapping
 
     from starlette.requests import Request
 
@@ -39,22 +42,39 @@ def build(
     *,
     hosts: Iterable[str],
     token: str,
-    keys: security.OneTimeKeys,
+    approvers: tuple[str, ...] = (),
+    telling: Settings | None = None,
+    environ: Mapping[str, str] | None = None,
+    metrics_key: str = "",
     keepalive: float = protocol.KEEPALIVE,
 ) -> Any:
-    """`hosts` are the names, with ports, under which we may be called; `token` is the user's own key."""
+    """`hosts` are the names, with ports, under which we may be called; `token` is the user's own key.
+
+    Nobody but the `approvers` decides anything, where some are named. `telling` says who hears of questions elsewhere.
+    `environ` says where the journal is that statistics are made of; `metrics_key` opens the metrics alone.
+    """
     desk = Desk(store)
-    inbox = Inbox(desk, keys, security.hashed(token))
+    desk.approvers = approvers
+    inbox = Inbox(desk, security.hashed(token))
+    teller = Teller(desk, telling or Settings())
+    inbox.untold = lambda: teller.trouble
+    token_hash = security.hashed(token)
+    statistics = Statistics(inbox, desk, token_hash=token_hash, environ=environ, metrics_key=metrics_key)
 
     @asynccontextmanager
     async def lifespan(_app: Router) -> AsyncIterator[None]:
         await desk.start()
+        await teller.start()
         yield
+        await statistics.stop()
+        await teller.stop()
         await desk.stop()
 
     routes = [
         Route(protocol.PATH, protocol.InteractionRequest(desk, keepalive), methods=["POST"]),
         *inbox.routes(),
+        *PushApi(inbox, teller).routes(),
+        *statistics.routes(),
         Route("/api/health", _health, methods=["GET"]),
         Route("/api/openapi.json", _page("../openapi.json"), methods=["GET"]),
         *(Route(path, _page(name), methods=["GET"]) for path, name in _pages()),
@@ -68,7 +88,7 @@ async def _health(_request: Request) -> Response:
 
 def _pages() -> list[tuple[str, str]]:
     names = sorted(os.listdir(_PAGES)) if os.path.isdir(_PAGES) else []
-    return [("/" if name == "index.html" else f"/{name}", name) for name in names]
+    return [("/" if name == "index.html" else f"/{name.removesuffix('.html')}", name) for name in names]
 
 
 def _page(name: str) -> Any:
@@ -76,7 +96,7 @@ def _page(name: str) -> Any:
 
     async def page(_request: Request) -> Response:
         with open(os.path.join(_PAGES, name), "rb") as file:  # noqa: ASYNC230  # a few kilobytes from the page cache
-            return Response(file.read(), headers={"content-type": kind})
+            return Response(file.read(), headers={"content-type": kind, **security.OWN_HEADERS.get(name, {})})
 
     return page
 

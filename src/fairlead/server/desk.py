@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from fairlead import machines
 from fairlead.server.records import PENDING, Refused
+from fairlead.server.rules import is_here
+from fairlead.server.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from fairlead.server.records import Answer, Asked, Interaction, Run
     from fairlead.server.store import Store
@@ -18,10 +22,12 @@ if TYPE_CHECKING:
 SWEEP = 1.0
 """Seconds between two looks for what has expired, and for what another process has decided."""
 _EVERYBODY = 5
-"""Sweeps between two looks for every waiter, where nobody else changes the store."""
+"""Sweeps between two looks for every waiter."""
 _OVERLAP = 10.0
 """Seconds: longer than a change takes from its time stamp until others can see it."""
 _UNREAD = 1000
+_RUNS = 10_000
+"""Of which we remember the keys."""
 
 
 class Desk:
@@ -29,15 +35,30 @@ class Desk:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
-        self._waiting: dict[str, set[asyncio.Future[Interaction]]] = {}
+        self._writer = Writer(store)
+        self._waiting: dict[tuple[str, str], set[asyncio.Future[Interaction]]] = {}
+        """By run and request: known before there is an interaction."""
+        self._names: dict[tuple[str, str], str] = {}
+        """Of the interactions that somebody waits for."""
+        self._runs: dict[str, Run] = {}
+        """By the hash of their key, which never becomes another run's."""
         self._watchers: set[asyncio.Queue[Interaction | None]] = set()
         self._told: dict[str, Interaction] = {}
         """What the watchers were told lately, where another process may make us look at it again."""
-        self._looking: set[asyncio.Task[None]] = set()
+        self._looked_at: Mapping[str, int] = {}
+        """The number of the last change of each, where another process may have made it."""
+        self._rumours: set[str] = set()
+        """What another process has changed, and we have not looked at."""
+        self._looking: asyncio.Task[None] | None = None
         self._sweeper: asyncio.Task[None] | None = None
         self._sweeps = 0
         self._swept_at = time.monotonic()
+        self.approvers: tuple[str, ...] = ()
+        """Who may decide anything at all; empty for everybody who may log in."""
+        self.answers: Counter[str] = Counter()
+        """How often people have said `allow` and `refuse`, here."""
+        self._answered: set[tuple[str, str]] = set()
+        """By whom what was answered lately: an answer that is sent again is the same one."""
         self.trouble = ""
         """What keeps the store from working, while it does."""
 
@@ -50,10 +71,9 @@ class Desk:
     async def stop(self) -> None:
         if self._sweeper is not None:
             self._sweeper.cancel()
-        await self.do(self._store.close)
-        for task in self._looking:
-            task.cancel()
-        self._thread.shutdown(wait=True)
+        if self._looking is not None:
+            self._looking.cancel()
+        await self._writer.end()
 
     @property
     def store(self) -> Store:
@@ -61,8 +81,8 @@ class Desk:
         return self._store
 
     async def do(self, work: Callable[..., Any], *values: Any, **named: Any) -> Any:
-        """One call of the store, in its thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(*values, **named))
+        """One call of the store, in its thread; what it changed is on the disk."""
+        return await self._writer.do(partial(work, *values, **named))
 
     # --- what changes ----------------------------------------------------------------------------
     # The one who asked may go away in the middle; what has happened is told to the others all the same.
@@ -74,6 +94,11 @@ class Desk:
         interaction, new = await self.do(self._store.ask, asked)
         if new:
             self._tell(interaction)
+        elif interaction.state != PENDING:
+            self._wake(interaction)
+        key = (asked.run_id, asked.request_id)
+        if key in self._waiting and interaction.state == PENDING:
+            self._names[key] = interaction.id
         return interaction, new
 
     async def answer(self, interaction_id: str, answer: Answer) -> Interaction:
@@ -81,8 +106,16 @@ class Desk:
 
     async def _answer(self, interaction_id: str, answer: Answer) -> Interaction:
         interaction: Interaction = await self.do(self._store.answer, interaction_id, answer)
+        self._count(interaction_id, answer)
         self._tell(interaction)
         return interaction
+
+    def _count(self, interaction_id: str, answer: Answer) -> None:
+        if len(self._answered) >= _RUNS:
+            self._answered.clear()
+        if (interaction_id, answer.by) not in self._answered:
+            self._answered.add((interaction_id, answer.by))
+            self.answers["allow" if answer.allow else "refuse"] += 1
 
     async def add_run(self, run: Run, key_hash: str) -> None:
         await self.do(self._store.add_run, run, key_hash)
@@ -97,32 +130,35 @@ class Desk:
     # --- who is who ------------------------------------------------------------------------------
 
     async def run_of_key(self, key_hash: str) -> Run | None:
-        return await self.do(self._store.run_of_key, key_hash)  # type: ignore[no-any-return]
+        """As it was: whether it has ended is for the store to say, when it asks."""
+        known = self._runs.get(key_hash)
+        if known is None:
+            known = await self.do(self._store.run_of_key, key_hash)
+            if known is not None and known.active:
+                if len(self._runs) >= _RUNS:
+                    self._runs.clear()
+                self._runs[key_hash] = known
+        return known
 
     async def login(self, token_hash: str) -> str:
         return str(await self.do(self._store.login, token_hash))
 
     # --- who waits -------------------------------------------------------------------------------
 
-    async def waiter(self, interaction: Interaction) -> asyncio.Future[Interaction]:
-        """Done when the interaction is decided; give it back with `leave`. Registered before the look."""
+    def waiter(self, asked: Asked) -> asyncio.Future[Interaction]:
+        """Done when it is decided; give it back with `leave`. Make it before the question: no answer comes between."""
         future: asyncio.Future[Interaction] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(interaction.id, set()).add(future)
-        try:
-            now: Interaction | None = await self.do(self._store.interaction, interaction.id)
-        except Exception as error:  # noqa: BLE001  # the answer has begun already; the sweep looks again
-            self.trouble = _said(error)
-            return future
-        if now is not None:
-            self._wake(now)
+        self._waiting.setdefault((asked.run_id, asked.request_id), set()).add(future)
         return future
 
-    def leave(self, interaction: Interaction, future: asyncio.Future[Interaction]) -> None:
+    def leave(self, asked: Asked, future: asyncio.Future[Interaction]) -> None:
         future.cancel()
-        waiters = self._waiting.get(interaction.id, set())
+        key = (asked.run_id, asked.request_id)
+        waiters = self._waiting.get(key, set())
         waiters.discard(future)
         if not waiters:
-            self._waiting.pop(interaction.id, None)
+            self._waiting.pop(key, None)
+            self._names.pop(key, None)
 
     @property
     def waiters(self) -> int:
@@ -138,11 +174,19 @@ class Desk:
         self._watchers.discard(queue)
 
     def _tell(self, interaction: Interaction) -> None:
-        if self._told.get(interaction.id) != interaction:
+        if self._watchers and self._is_news(interaction):
             self._tell_watchers(interaction)
-        if self._store.shared and self._watchers:
-            self._told[interaction.id] = interaction
         self._wake(interaction)
+
+    def _is_news(self, interaction: Interaction) -> bool:
+        """Not what they were told already, nor what they knew before that."""
+        if not self._store.shared:
+            return True
+        told = self._told.get(interaction.id)
+        if told is not None and (told == interaction or _age(told) > _age(interaction)):
+            return False
+        self._told[interaction.id] = interaction
+        return True
 
     def _tell_watchers(self, interaction: Interaction) -> None:
         for queue in list(self._watchers):
@@ -152,26 +196,29 @@ class Desk:
                 self._watchers.discard(queue)
 
     def _wake(self, interaction: Interaction) -> None:
-        waiters = self._waiting.get(interaction.id, ()) if interaction.state != PENDING else ()
-        for future in waiters:
+        if interaction.state == PENDING:
+            return
+        for future in self._waiting.get((interaction.run_id, interaction.request_id), ()):
             if not future.done():
                 future.set_result(interaction)
 
     # --- what was missed -------------------------------------------------------------------------
 
     def _heard(self, interaction_id: str) -> None:
-        """Another process has changed it."""
-        task = asyncio.get_running_loop().create_task(self._look_at(interaction_id))
-        self._looking.add(task)
-        task.add_done_callback(self._looking.discard)
+        """Another process has changed it. What comes while we look is looked at together."""
+        self._rumours.add(interaction_id)
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.get_running_loop().create_task(self._look())
 
-    async def _look_at(self, interaction_id: str) -> None:
-        try:
-            interaction: Interaction | None = await self.do(self._store.interaction, interaction_id)
-        except Exception as error:  # noqa: BLE001  # the sweep looks again
-            self.trouble = _said(error)
-        else:
-            if interaction is not None:
+    async def _look(self) -> None:
+        while self._rumours:
+            names, self._rumours = list(self._rumours), set()
+            try:
+                found = await self.do(self._store.named, names)
+            except Exception as error:  # noqa: BLE001  # the sweep looks again
+                self.trouble = _said(error)
+                return
+            for interaction in found:
                 self._tell(interaction)
 
     async def _sweep(self) -> None:
@@ -187,20 +234,40 @@ class Desk:
         now = time.monotonic()
         for interaction in await self.do(self._store.expire):
             self._tell(interaction)
+        for interaction in await self.do(self._store.escalate):
+            self._tell(interaction)
+        await self._end_runs_that_are_over()
         self._sweeps += 1
-        if self._store.shared or self._sweeps % _EVERYBODY == 0:
-            for interaction in await self.do(self._store.states, list(self._waiting)):
+        if self._sweeps % _EVERYBODY == 0:
+            for interaction in await self.do(self._store.states, list(self._names.values())):
                 self._tell(interaction)
         if self._store.shared:
             await self._look_back(now - self._swept_at + _OVERLAP)
         self._swept_at = now
 
+    async def _end_runs_that_are_over(self) -> None:
+        """Whose supervisor was killed: on this machine, where we can see that."""
+        for run in await self.do(self._store.runs_with_a_process):
+            if is_here(run) and machines.is_over(run.process):
+                await self._end_run(run.id)
+
     async def _look_back(self, seconds: float) -> None:
-        recent = await self.do(self._store.recent, seconds) if self._watchers else ()
-        for interaction in recent:
+        """At what has changed since the last look, and at nothing else: ten thousand may wait."""
+        recent: Mapping[str, int] = await self.do(self._store.recent, seconds)
+        new = [name for name, number in recent.items() if self._looked_at.get(name) != number]
+        if not self._watchers:
+            waited_for = set(self._names.values())
+            new = [name for name in new if name in waited_for]
+        for interaction in await self.do(self._store.named, new) if new else ():
             self._tell(interaction)
-        names = {interaction.id for interaction in recent}
-        self._told = {name: told for name, told in self._told.items() if name in names}
+        self._looked_at = recent
+        self._told = {name: told for name, told in self._told.items() if name in recent}
+
+
+def _age(interaction: Interaction) -> tuple[bool, bool, bool, int, bool]:
+    """Grows with every change."""
+    decided, answered = interaction.state != PENDING, interaction.allow is not None
+    return decided, answered, interaction.used, len(interaction.agreed), interaction.escalated
 
 
 def _said(error: Exception) -> str:

@@ -23,7 +23,7 @@ except ImportError:
     raise UsageError("a PostgreSQL store needs the extra `postgres`", hint="pip install 'fairlead[postgres]'") from None
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 CHANNEL = "fairlead"
 _LOCK = 0x6661_6972_6C65_6164
@@ -61,6 +61,11 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 
 class PostgresStore(SqlStore):
     shared = True
+    _noting = (
+        "WITH noted AS (INSERT INTO audit (at, about, what, who) VALUES (?, ?, ?, ?) RETURNING about) "
+        "SELECT pg_notify('fairlead', about) FROM noted"
+    )
+    """Every change is noted, so this is where the others are told; they hear it when it is committed."""
     _position = "strpos"
     _locked = " FOR UPDATE"
     _locked_for_readers = " FOR SHARE"
@@ -90,7 +95,7 @@ class PostgresStore(SqlStore):
         self._server.close()
 
     def watch(self, changed: Callable[[str], None]) -> None:
-        self._listener = _Listener(self._server.url, changed)
+        self._listener = _Listener(self._server, changed)
         self._listener.start()
 
     # --- the tables ------------------------------------------------------------------------------
@@ -132,19 +137,19 @@ class PostgresStore(SqlStore):
             given = [storable(value) for value in values]
             return self._server.connected().execute(statement.replace("?", "%s").encode(), given)
 
+    def _change_all(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        with _or_unavailable():
+            given = [[storable(value) for value in row] for row in rows]
+            self._server.connected().cursor().executemany(statement.replace("?", "%s").encode(), given)
+
     def _now(self) -> float:
         if self._clock is not None:
             return self._clock()
         ((now,),) = self._rows("SELECT extract(epoch FROM clock_timestamp())::double precision")
         return float(now)
 
-    def _note(self, about: str, what: str, who: str, now: float) -> None:
-        """Every change is noted, so this is where the others are told; they hear it when it is committed."""
-        noted = "INSERT INTO audit (at, about, what, who) VALUES (?, ?, ?, ?) RETURNING about"
-        self._rows(f"WITH noted AS ({noted}) SELECT pg_notify(?, about) FROM noted", now, about, what, who, CHANNEL)  # noqa: S608
-
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def _alone(self) -> Iterator[None]:
         self._execute("BEGIN")
         self._server.busy = True
         try:
@@ -167,6 +172,8 @@ class _Server:
         self.busy = False
         """In the middle of a transaction, the rest of which must not go through another connection."""
         self.ended = False
+        self.backend = 0
+        """The process of the database that works for us: what it announces we have done ourselves."""
         self._connection: Connection | None = None
         self._pause = 0.0
         self._not_before = 0.0
@@ -181,6 +188,7 @@ class _Server:
             raise psycopg.OperationalError("it could not be reached a moment ago")
         try:
             self._connection = connect(self.url)
+            ((self.backend,),) = self._connection.execute("SELECT pg_backend_pid()")
         except psycopg.Error:
             self._pause = min(max(_FIRST_PAUSE, self._pause * 2), _LONGEST_PAUSE)
             self._not_before = time.monotonic() + self._pause
@@ -251,9 +259,9 @@ def _unreachable(error: Exception) -> UsageError:
 class _Listener(threading.Thread):
     """Hears what other replicas have changed. What it misses is found by looking."""
 
-    def __init__(self, url: str, changed: Callable[[str], None]) -> None:
+    def __init__(self, server: _Server, changed: Callable[[str], None]) -> None:
         super().__init__(name="fairlead-listener", daemon=True)
-        self._url = url
+        self._server = server
         self._changed = changed
         self._stopping = threading.Event()
 
@@ -264,7 +272,7 @@ class _Listener(threading.Thread):
     def run(self) -> None:
         pause = _FIRST_PAUSE
         while not self._stopping.is_set():
-            with suppress(psycopg.Error), connect(self._url) as connection:
+            with suppress(psycopg.Error), connect(self._server.url) as connection:
                 connection.execute(f"LISTEN {CHANNEL}".encode())
                 pause = _FIRST_PAUSE
                 self._listen(connection)
@@ -276,5 +284,6 @@ class _Listener(threading.Thread):
             for notice in connection.notifies(timeout=_LISTEN_FOR):
                 if self._stopping.is_set():
                     return
-                self._changed(notice.payload)
+                if notice.pid != self._server.backend:
+                    self._changed(notice.payload)
             connection.execute("SELECT 1")

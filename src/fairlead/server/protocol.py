@@ -10,9 +10,9 @@ import asyncio
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from fairlead import wire
+from fairlead import people, wire
 from fairlead.errors import InputError
-from fairlead.server import security
+from fairlead.server import security, views
 from fairlead.server.records import DECIDED, PENDING, Asked, Refused
 
 if TYPE_CHECKING:
@@ -54,9 +54,14 @@ def read_request(body: bytes, headers: Mapping[str, str]) -> Asked:
         payload=payload,
         body=body,
         digest=hashlib.sha256(body).hexdigest(),
-        likeness=_likeness(values, payload),
+        likeness=_likeness(values, payload, fields.get("cwd")),
         expires_in=_expires_in(fields),
         people=_people(fields),
+        line=views.line(values["tool"], payload),
+        cwd=fields["cwd"] if isinstance(fields.get("cwd"), str) else "",
+        approvers=_names(fields, "approvers"),
+        escalate_after=_escalate_after(fields),
+        escalate_to=_names(fields, "escalate_to"),
     )
 
 
@@ -76,8 +81,9 @@ def is_plain_text(value: str) -> bool:
     return "\0" not in value and (value.isascii() or value.encode("utf-8", "replace").decode() == value)
 
 
-def _likeness(values: Mapping[str, str], payload: dict[str, Any]) -> str:
-    said = wire.encode([values["type"], values["tool"], _sorted(payload)])
+def _likeness(values: Mapping[str, str], payload: dict[str, Any], cwd: object) -> str:
+    """The same call in another folder is another one."""
+    said = wire.encode([values["type"], values["tool"], _sorted(payload), cwd if isinstance(cwd, str) else ""])
     return hashlib.sha256(said).hexdigest()
 
 
@@ -99,6 +105,22 @@ def _people(fields: Mapping[str, Any]) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10:
         raise Refused(400, "invalid_input", "people must be a number from 1 to 10")
     return value
+
+
+def _names(fields: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    found = people.names_of(fields.get(name, []))
+    if found is None:
+        raise Refused(400, "invalid_input", f"{name} must be a list of up to {people.MOST} names of people")
+    return found
+
+
+def _escalate_after(fields: Mapping[str, Any]) -> float | None:
+    value = fields.get("escalate_after")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _LONGEST:
+        raise Refused(400, "invalid_input", f"escalate_after must be a number of seconds up to {_LONGEST:.0f}")
+    return float(value)
 
 
 def told(interaction: Interaction) -> dict[str, Any]:
@@ -125,28 +147,40 @@ class InteractionRequest:
 
     def __init__(self, desk: Desk, keepalive: float = KEEPALIVE) -> None:
         self._desk = desk
-        self._keepalive = keepalive
+        self._heart = _Heart(keepalive)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
         try:
-            interaction, new = await self._asked(headers, await _body(headers, receive))
+            asked = await self._asked(headers, await _body(headers, receive))
+        except Refused as refused:
+            await _answer(send, refused.status, error(refused))
+            return
+        decided = self._desk.waiter(asked)
+        try:
+            await self._ask(asked, decided, receive, send)
+        finally:
+            self._desk.leave(asked, decided)
+
+    async def _ask(self, asked: Asked, decided: asyncio.Future[Interaction], receive: Any, send: Any) -> None:
+        try:
+            interaction, new = await self._desk.ask(asked)
         except Refused as refused:
             await _answer(send, refused.status, error(refused))
             return
         if interaction.state != PENDING:
             await _answer(send, 200 if new else 409, told(interaction))
             return
-        await self._keep_waiting(interaction, receive, send)
+        await self._keep_waiting(decided, receive, send)
 
-    async def _asked(self, headers: Mapping[str, str], body: bytes) -> tuple[Interaction, bool]:
+    async def _asked(self, headers: Mapping[str, str], body: bytes) -> Asked:
         run = await self._run_of(headers)
         asked = read_request(body, headers)
         if asked.run_id != run.id:
             raise Refused(404, "not_found", f"this key does not belong to the run {asked.run_id!r}")
         if not run.active:
             raise Refused(409, "invalid_state", "this run has ended; start another one")
-        return await self._desk.ask(asked)
+        return asked.limited_to(self._desk.approvers)
 
     async def _run_of(self, headers: Mapping[str, str]) -> Run:
         key = security.bearer(headers)
@@ -155,45 +189,82 @@ class InteractionRequest:
             raise Refused(401, "unauthorized", "send the run's key: Authorization: Bearer …")
         return run
 
-    async def _keep_waiting(self, interaction: Interaction, receive: Any, send: Any) -> None:
+    async def _keep_waiting(self, decided: asyncio.Future[Interaction], receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-        await send({"type": "http.response.body", "body": b" ", "more_body": True})
+        await send(_BLANK)
         gone = asyncio.ensure_future(receive())
-        decided = await self._desk.waiter(interaction)
-        pulse = _Pulse(self._keepalive, decided, gone)
+        self._heart.keep_alive(send)
         try:
-            while not decided.done() and not gone.done():
-                await pulse.beat()
-                if not decided.done() and not gone.done():
-                    await send({"type": "http.response.body", "body": b" ", "more_body": True})
-            if decided.done():
-                await send({"type": "http.response.body", "body": wire.encode(told(decided.result())) + b"\n"})
+            await _first(decided, gone)
         finally:
+            self._heart.let_go(send)
             gone.cancel()
-            self._desk.leave(interaction, decided)
+        if decided.done():
+            await send({"type": "http.response.body", "body": wire.encode(told(decided.result())) + b"\n"})
 
 
-class _Pulse:
-    """Beats when one of the futures is done, or after a while; cheaper than `asyncio.wait`: ten thousand may wait."""
+async def _first(*futures: asyncio.Future[Any]) -> None:
+    """Until one of them is done; cheaper than `asyncio.wait`: ten thousand may wait."""
+    done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def __init__(self, seconds: float, *futures: asyncio.Future[Any]) -> None:
-        self._seconds = seconds
-        self._next: asyncio.Future[None] | None = None
+    def wake(_future: object) -> None:
+        if not done.done():
+            done.set_result(None)
+
+    for future in futures:
+        future.add_done_callback(wake)
+    try:
+        await done
+    finally:
         for future in futures:
-            future.add_done_callback(self._wake)
+            future.remove_done_callback(wake)
 
-    async def beat(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._next = loop.create_future()
-        timer = loop.call_later(self._seconds, self._wake)
-        try:
-            await self._next
-        finally:
-            timer.cancel()
 
-    def _wake(self, _done: object = None) -> None:
-        if self._next is not None and not self._next.done():
-            self._next.set_result(None)
+_BLANK = {"type": "http.response.body", "body": b" ", "more_body": True}
+_BEATS = 15
+
+
+class _Heart:
+    """One timer for all who wait: at each beat a part of them gets its blank, and nobody is woken for it."""
+
+    def __init__(self, seconds: float) -> None:
+        """Everybody's turn comes once in so many seconds."""
+        self._pause = seconds / _BEATS
+        self._parts: list[set[Any]] = [set() for _ in range(_BEATS)]
+        self._place: dict[Any, set[Any]] = {}
+        self._beats = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def keep_alive(self, send: Any) -> None:
+        """They have just been sent something: their turn comes last."""
+        part = self._parts[(self._beats - 1) % _BEATS]
+        part.add(send)
+        self._place[send] = part
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._pause, self._beat)
+
+    def let_go(self, send: Any) -> None:
+        self._place.pop(send).discard(send)
+
+    def _beat(self) -> None:
+        part = self._parts[self._beats % _BEATS]
+        self._beats += 1
+        for send in list(part):
+            _send_now(send)
+        going_on = bool(self._place)
+        self._timer = asyncio.get_running_loop().call_later(self._pause, self._beat) if going_on else None
+
+
+def _send_now(send: Any) -> None:
+    """Without waiting: who does not read what came before needs no further sign of life."""
+    sending = send(_BLANK)
+    try:
+        sending.send(None)
+    except StopIteration:
+        return
+    except Exception:  # noqa: BLE001  # a connection that is broken: the one who holds it finds out
+        return
+    sending.close()
 
 
 _HEADERS = [

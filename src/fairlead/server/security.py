@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import getpass
 import hashlib
+import os
 import secrets
-import time
 from typing import TYPE_CHECKING
 
+from fairlead import people
 from fairlead.server.records import Refused
+from fairlead.server.visible import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -16,7 +19,7 @@ HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
         "manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
-        "require-trusted-types-for 'script'; trusted-types 'none'"
+        "require-trusted-types-for 'script'; trusted-types fairlead-worker"
     ),
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -24,8 +27,16 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store, no-transform",
 }
+OWN_HEADERS = {
+    "sw.js": {
+        "content-security-policy": "default-src 'none'; connect-src 'self'; img-src 'self'; trusted-types 'none'; "
+        "require-trusted-types-for 'script'; frame-ancestors 'none'"
+    }
+}
+"""Of the service worker: it runs nothing but itself, and reaches nobody but this server."""
 COOKIE = "fairlead"
-_KEY_LIVES = 60.0
+KEY_LIVES = 60.0
+"""Seconds: a login link opens one session, within this time."""
 
 
 def new_secret() -> str:
@@ -59,28 +70,31 @@ def bearer(headers: Mapping[str, str]) -> str:
     return token.strip() if kind.lower() == "bearer" else ""
 
 
+def cookie_name(scheme: str) -> str:
+    """With TLS, one that no other host or port's page can set."""
+    return f"__Host-{COOKIE}" if scheme == "https" else COOKIE
+
+
+def owner() -> str:
+    """The name of the person whose server this is."""
+    try:
+        name = getpass.getuser()
+    except (OSError, KeyError):  # a user without an entry, as in containers
+        name = f"user{os.getuid()}"
+    return people.name_of(name) or name
+
+
+def person_name(name: str) -> str:
+    """As it is compared. Raises Refused for what is none."""
+    found = people.name_of(name)
+    if not found:
+        raise Refused(400, "invalid_input", f"{shown(name[:80])!r} is no name: a name is {people.WHAT} characters")
+    return found
+
+
 def cookie(headers: Mapping[str, str], name: str) -> str:
     for part in headers.get("cookie", "").split(";"):
         key, _, value = part.strip().partition("=")
         if key == name:
             return value
     return ""
-
-
-class OneTimeKeys:
-    """Keys of login links: each opens one session, within a minute."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[float, str]] = {}
-
-    def new(self, name: str) -> str:
-        now = time.monotonic()
-        self._known = {key: entry for key, entry in self._known.items() if entry[0] > now}
-        secret = new_secret()
-        self._known[hashed(secret)] = (now + _KEY_LIVES, name)
-        return secret
-
-    def use(self, secret: str) -> str:
-        """Whose session it opens; empty if it is unknown, used or too old."""
-        ends, name = self._known.pop(hashed(secret), (0.0, ""))
-        return name if ends > time.monotonic() else ""

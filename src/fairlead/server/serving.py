@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import getpass
 import ipaddress
 import os
 import resource
 import socket
+import threading
 from typing import TYPE_CHECKING
 
 from fairlead._record import Record
+from fairlead.approvals import keep_private
 from fairlead.errors import UsageError
 from fairlead.folders import state_folder
 from fairlead.server import PORT, security
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from typing import IO, Self
 
     from fairlead.server.store import Store
 
 _BACKLOG = 4096
 _CONNECTIONS = 65_536
+_FILE = "approvals.db"
 
 
 class Options(Record):
@@ -35,6 +38,18 @@ class Options(Record):
     key: str = ""
     store: str = ""
     """Empty for the SQLite file of the user."""
+    push_details: bool = False
+    """Whether a notification on a locked screen may show the command."""
+    push_local: bool = False
+    """Whether push services may be on this machine: for tests."""
+    notify: tuple[str, ...] = ()
+    """Further chats that are told of questions, beside those of the user's `fairlead.toml`."""
+    notify_after: float | None = None
+    """Seconds that they are kept waiting; None for what the user's `fairlead.toml` says."""
+    approvers: tuple[str, ...] = ()
+    """Who may decide anything at all; empty for everybody who may log in."""
+    metrics_key: str = ""
+    """Opens `/metrics`, and nothing else."""
 
 
 def own_folder(environ: Mapping[str, str]) -> str:
@@ -61,15 +76,32 @@ def user_token(folder: str) -> str:
 
 
 @contextlib.contextmanager
-def the_only_one(folder: str) -> Iterator[None]:
-    """One server for one store: two writers of one SQLite file would not see each other's waiters."""
-    descriptor = os.open(os.path.join(folder, "server.lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UsageError("a server for this store is running already", hint=f"see {folder}/server.json") from None
+def the_only_one(store: str, folder: str) -> Iterator[None]:
+    """One server for one SQLite file: two would not see each other's waiters. PostgreSQL has room for many."""
+    if is_shared(store):
         yield
+        return
+    path = os.path.realpath(store or os.path.join(folder, _FILE))
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        lock = _lock_file(f"{path}.lock")
+    except OSError as error:
+        why = f"{path} cannot be used as a store: {error.strerror}"
+        raise UsageError(why, hint="name another file with --store") from None
+    with lock:
+        _take(lock, folder)
+        yield
+
+
+def _lock_file(path: str) -> IO[bytes]:
+    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "wb")
+
+
+def _take(lock: IO[bytes], folder: str) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise UsageError("a server for this store is running already", hint=f"see {folder}/server.json") from None
 
 
 def listen(options: Options) -> socket.socket:
@@ -105,8 +137,19 @@ def _is_loopback(host: str) -> bool:
 
 def hosts(options: Options, port: int) -> list[str]:
     """The `Host` headers that we answer to."""
-    named = [options.host] if not _is_loopback(options.host) else ["127.0.0.1", "localhost", "[::1]"]
-    return [*(f"{name}:{port}" for name in named), *(name.lower() for name in options.names)]
+    named = [in_address(options.host), *(("127.0.0.1", "localhost", "[::1]") if _is_loopback(options.host) else ())]
+    usual = port == (443 if options.certificate else 80)  # which browsers leave out
+    with_ports = [f"{name}{end}" for name in dict.fromkeys(named) for end in (f":{port}", *([""] if usual else []))]
+    return [*with_ports, *(name.lower() for name in options.names)]
+
+
+def in_address(host: str) -> str:
+    """As browsers write it."""
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        return host.lower()
+    return f"[{found}]" if found.version == 6 else str(found)
 
 
 def serve(options: Options, environ: Mapping[str, str], ready: Callable[[str, str], None]) -> None:
@@ -114,15 +157,31 @@ def serve(options: Options, environ: Mapping[str, str], ready: Callable[[str, st
     import uvicorn
 
     from fairlead.server.app import build
+    from fairlead.server.telling import settings
 
     folder = own_folder(environ)
     _allow_many_connections()
-    with the_only_one(folder), listen(options) as listening:
+    with (
+        Announcement(folder) as announcement,
+        the_only_one(options.store, folder),
+        listen(options) as listening,
+    ):
+        if not is_shared(options.store):
+            announcement.claim()
         port = listening.getsockname()[1]
-        keys = security.OneTimeKeys()
         store = open_store(options.store, folder)
-        app = build(store, hosts=hosts(options, port), token=user_token(folder), keys=keys)
-        address = f"{'https' if options.certificate else 'http'}://{options.host}:{port}"
+        key = security.new_secret()
+        store.add_login_key(security.hashed(key), security.owner(), security.KEY_LIVES)
+        address = f"{'https' if options.certificate else 'http'}://{in_address(options.host)}:{port}"
+        app = build(
+            store,
+            hosts=hosts(options, port),
+            token=user_token(folder),
+            approvers=options.approvers,
+            telling=settings(options, environ, folder, address),
+            environ=environ,
+            metrics_key=options.metrics_key,
+        )
         config = uvicorn.Config(
             app,
             log_level="critical",  # a request that was cut off by our end is no news
@@ -134,8 +193,8 @@ def serve(options: Options, environ: Mapping[str, str], ready: Callable[[str, st
             ssl_certfile=options.certificate or None,
             ssl_keyfile=options.key or None,
         )
-        with _announced(folder, address):
-            ready(address, f"{address}/#k={keys.new(getpass.getuser())}")
+        with announcement.of(address):
+            ready(address, f"{address}/#k={key}")
             uvicorn.Server(config).run(sockets=[listening])
 
 
@@ -147,29 +206,75 @@ def _allow_many_connections() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
+def is_shared(store: str) -> bool:
+    """Whether servers on other machines may use it too."""
+    return store.startswith(("postgresql://", "postgres://"))
+
+
 def open_store(url: str, folder: str) -> Store:
-    if url.startswith(("postgresql://", "postgres://")):
+    if is_shared(url):
         from fairlead.server.postgres_store import PostgresStore
 
         return PostgresStore(url)
     from fairlead.server.sqlite_store import SqliteStore
 
-    return SqliteStore(url or os.path.join(folder, "approvals.db"))
+    return SqliteStore(url or os.path.join(folder, _FILE))
 
 
-@contextlib.contextmanager
-def _announced(folder: str, address: str) -> Iterator[None]:
-    """Where other programs of this user find us."""
-    from fairlead import wire
+class Announcement:
+    """`server.json`, where other programs of this user find the server; of several, the one that holds the lock."""
 
-    path = os.path.join(folder, "server.json")
-    temporary = f"{path}.{os.getpid()}"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(wire.encode({"address": address, "pid": os.getpid()}))
-    os.replace(temporary, path)
-    try:
-        yield
-    finally:
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._path = os.path.join(folder, "server.json")
+        self._lock = _lock_file(os.path.join(folder, "server.lock"))
+        self._changing = threading.Lock()
+        self._waiting: threading.Thread | None = None
+        self._ended = False
+        self._made = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._waiting is None:  # which would wait on for a file that is another one by then
+            self._lock.close()
+
+    def claim(self) -> None:
+        """For one that bears no other beside it."""
+        _take(self._lock, self._folder)
+
+    @contextlib.contextmanager
+    def of(self, address: str) -> Iterator[None]:
+        """Now, or when the one that is announced has ended, however it ends."""
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._waiting = threading.Thread(target=self._take_over, args=(address,), name="announcing", daemon=True)
+            self._waiting.start()
+        else:
+            self._write(address)
+        try:
+            yield
+        finally:
+            self._withdraw()
+
+    def _take_over(self, address: str) -> None:
         with contextlib.suppress(OSError):
-            os.unlink(path)
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            self._write(address)
+
+    def _write(self, address: str) -> None:
+        from fairlead import wire
+
+        with self._changing:
+            if not self._ended:
+                keep_private(self._path, wire.encode({"address": address, "pid": os.getpid()}))
+                self._made = True
+
+    def _withdraw(self) -> None:
+        with self._changing:
+            self._ended = True
+            if self._made:
+                with contextlib.suppress(OSError):
+                    os.unlink(self._path)

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 import uuid
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from fairlead.errors import UsageError
-from fairlead.server.records import DECIDED, EXPIRED, PENDING, Answer, Asked, Interaction, Refused, Run
-from fairlead.server.rules import Rule, applies
+from fairlead.server.records import DECIDED, EXPIRED, PENDING, Answer, Asked, Interaction, Login, Refused, Run
+from fairlead.server.rules import Rule, applies, asked_in
+from fairlead.server.transactions import Transactions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
 
     Row = tuple[Any, ...]
 
@@ -53,26 +53,52 @@ MIGRATIONS = (
     ){strict};
     CREATE INDEX audit_by_time ON audit (at);
     """,
+    """
+    ALTER TABLE runs ADD COLUMN host TEXT NOT NULL DEFAULT '';
+    ALTER TABLE runs ADD COLUMN process TEXT NOT NULL DEFAULT '';
+    CREATE INDEX supervised ON runs (id) WHERE ended_at IS NULL AND process != '';
+    ALTER TABLE interactions ADD COLUMN line TEXT NOT NULL DEFAULT '';
+    ALTER TABLE interactions ADD COLUMN size INTEGER NOT NULL DEFAULT 0;
+    UPDATE interactions SET size = length(body);
+    ALTER TABLE interactions ADD COLUMN approvers TEXT NOT NULL DEFAULT '[]';
+    ALTER TABLE interactions ADD COLUMN escalate_at {time};
+    ALTER TABLE interactions ADD COLUMN escalate_to TEXT NOT NULL DEFAULT '[]';
+    ALTER TABLE interactions ADD COLUMN escalated {flag} NOT NULL DEFAULT {false};
+    CREATE INDEX to_escalate ON interactions (escalate_at) WHERE state = 'pending' AND NOT escalated;
+    ALTER TABLE rules ADD COLUMN folder TEXT NOT NULL DEFAULT '';
+    ALTER TABLE rules ADD COLUMN host TEXT NOT NULL DEFAULT '';
+    UPDATE rules SET folder = within WHERE scope = 'project';
+    ALTER TABLE logins ADD COLUMN created_at {time} NOT NULL DEFAULT 0;
+    CREATE TABLE login_keys (
+        key_hash TEXT PRIMARY KEY, name TEXT NOT NULL, expires_at {time} NOT NULL
+    ){strict};
+    """,
 )
 _COLUMNS = (
     "id", "run_id", "request_id", "kind", "tool", "body", "digest", "created_at", "expires_at", "people",
     "agreed", "state", "allow", "message", "response", "updated_input", "decided_by", "decided_at", "used",
+    "line", "size", "approvers", "escalate_at", "escalate_to", "escalated",
 )  # fmt: skip
-_JSON = ("response", "updated_input", "agreed")
+_NAMES = ("agreed", "approvers", "escalate_to")
+_JSON = ("response", "updated_input", *_NAMES)
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM interactions"
-_RUN = ("id", "agent", "project", "title", "created_at", "ended_at")
+_SELECT_ROWS = f"SELECT {', '.join(name if name != 'body' else 'NULL' for name in _COLUMNS)} FROM interactions"
+"""Without the bodies, which may be large."""
+_RUN = ("id", "agent", "project", "title", "created_at", "ended_at", "host", "process")
 _RUNS = f"SELECT {', '.join(_RUN)} FROM runs"
-_RULE = ("id", "scope", "within", "tool", "command", "path", "created_by", "created_at")
+_RULE = ("id", "scope", "within", "tool", "command", "path", "folder", "host", "created_by", "created_at")
 _RULES = f"SELECT {', '.join(_RULE)} FROM rules WHERE ended_at IS NULL ORDER BY created_at, id"
 _TOO_LATE = "nobody answered in time"
 _AT_ONCE = 500
 """How many ids one statement names; every database has its limit."""
 
 
-class SqlStore(ABC):
+class SqlStore(Transactions):
     """Everything but the database."""
 
     shared = False
+    _noting = "INSERT INTO audit (at, about, what, who) VALUES (?, ?, ?, ?)"
+    """When, about what, what, who."""
     _position = "instr"
     """The function that finds a text in another."""
     _locked = ""
@@ -98,7 +124,8 @@ class SqlStore(ABC):
         """How many rows it has changed."""
 
     @abstractmethod
-    def _transaction(self) -> AbstractContextManager[None]: ...
+    def _change_all(self, statement: str, rows: Sequence[Row]) -> None:
+        """Once for each row of values."""
 
     @abstractmethod
     def _now(self) -> float:
@@ -109,8 +136,9 @@ class SqlStore(ABC):
     def add_run(self, run: Run, key_hash: str) -> None:
         with self._transaction():
             self._change(
-                "INSERT INTO runs (id, agent, project, title, key_hash, created_at) VALUES (?, ?, ?, ?, ?, ?)",
-                *(run.id, run.agent, run.project, run.title, key_hash, run.created_at),
+                "INSERT INTO runs (id, agent, project, title, key_hash, created_at, host, process) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                *(run.id, run.agent, run.project, run.title, key_hash, run.created_at, run.host, run.process),
             )
 
     def run(self, run_id: str) -> Run | None:
@@ -126,6 +154,9 @@ class SqlStore(ABC):
     def runs(self) -> list[Run]:
         return [_run(row) for row in self._rows(f"{_RUNS} ORDER BY created_at DESC, id LIMIT 200")]
 
+    def runs_with_a_process(self) -> list[Run]:
+        return [_run(row) for row in self._rows(f"{_RUNS} WHERE ended_at IS NULL AND process != ''")]
+
     def end_run(self, run_id: str) -> list[Interaction]:
         with self._transaction():
             now = self._now()
@@ -133,15 +164,19 @@ class SqlStore(ABC):
             ended = "UPDATE rules SET ended_at = ? WHERE scope = 'session' AND within = ? AND ended_at IS NULL"
             self._change(ended, now, run_id)
             waiting = self._all(f"state = 'pending' AND run_id = ?{self._locked}", run_id)
-            return [self._ended(one, now, "the run has ended") for one in waiting]
+            return self._all_ended(waiting, now, "the run has ended")
 
     # --- people ----------------------------------------------------------------------------------
 
     def add_login(self, token_hash: str, name: str, expires_in: float) -> None:
         with self._transaction():
-            now = self._now()
-            self._change("DELETE FROM logins WHERE expires_at <= ?", now)
-            self._change("INSERT INTO logins VALUES (?, ?, ?)", token_hash, name, now + expires_in)
+            self._add_login(token_hash, name, expires_in)
+
+    def _add_login(self, token_hash: str, name: str, expires_in: float) -> None:
+        now = self._now()
+        self._change("DELETE FROM logins WHERE expires_at <= ?", now)
+        insert = "INSERT INTO logins (token_hash, name, expires_at, created_at) VALUES (?, ?, ?, ?)"
+        self._change(insert, token_hash, name, now + expires_in, now)
 
     def login(self, token_hash: str) -> str:
         rows = self._rows("SELECT name, expires_at FROM logins WHERE token_hash = ?", token_hash)
@@ -150,6 +185,36 @@ class SqlStore(ABC):
     def end_login(self, token_hash: str) -> None:
         with self._transaction():
             self._change("DELETE FROM logins WHERE token_hash = ?", token_hash)
+
+    def logins(self) -> list[Login]:
+        select = "SELECT token_hash, name, created_at, expires_at FROM logins WHERE expires_at > ? ORDER BY name, 3, 1"
+        rows = self._rows(select, self._now())
+        return [Login(id=row[0][:12], name=row[1], created_at=row[2], expires_at=row[3]) for row in rows]
+
+    def end_logins(self, name: str) -> int:
+        with self._transaction():
+            keys = self._change("DELETE FROM login_keys WHERE name = ?", name)
+            ended = self._change("DELETE FROM logins WHERE name = ?", name)
+            self._note("", "logged out", name, self._now())
+            return keys + ended
+
+    def add_login_key(self, key_hash: str, name: str, expires_in: float) -> None:
+        with self._transaction():
+            now = self._now()
+            self._change("DELETE FROM login_keys WHERE expires_at <= ?", now)
+            insert = "INSERT INTO login_keys (key_hash, name, expires_at) VALUES (?, ?, ?)"
+            self._change(insert, key_hash, name, now + expires_in)
+
+    def use_login_key(self, key_hash: str, token_hash: str, expires_in: float) -> str:
+        with self._transaction():
+            rows = self._rows("SELECT name, expires_at FROM login_keys WHERE key_hash = ?", key_hash)
+            # Of two who use it at once, one deletes it.
+            taken = bool(rows) and self._change("DELETE FROM login_keys WHERE key_hash = ?", key_hash) == 1
+            if not taken or rows[0][1] <= self._now():
+                return ""
+            name = str(rows[0][0])
+            self._add_login(token_hash, name, expires_in)
+            return name
 
     # --- asking ----------------------------------------------------------------------------------
 
@@ -174,10 +239,13 @@ class SqlStore(ABC):
     def _insert(self, asked: Asked) -> Interaction | None:
         """None if the run has used this id already."""
         now = self._now()
-        names = ("run_id", "request_id", "kind", "tool", "body", "digest", "people")
+        names = ("run_id", "request_id", "kind", "tool", "body", "digest", "people", "line", "approvers", "escalate_to")
         fixed = {name: getattr(asked, name) for name in names}
-        created = Interaction(id=uuid.uuid4().hex, **fixed, created_at=now, expires_at=now + asked.expires_in)
-        values = {**created.as_dict(), "likeness": asked.likeness, "words": _words(asked)}
+        times: dict[str, Any] = {"created_at": now, "expires_at": now + asked.expires_in}
+        if asked.escalate_after is not None:
+            times["escalate_at"] = now + asked.escalate_after
+        created = Interaction(id=uuid.uuid4().hex, **fixed, **times, size=len(asked.body))
+        values = {**_written(created.as_dict()), "likeness": asked.likeness, "words": _words(asked)}
         columns, marks = ", ".join(values), ", ".join("?" * len(values))
         insert = f"INSERT INTO interactions ({columns}) VALUES ({marks}) ON CONFLICT (run_id, request_id) DO NOTHING"
         if self._change(insert, *values.values()) == 0:
@@ -198,8 +266,9 @@ class SqlStore(ABC):
         late = self._take_late(asked, now)
         if late is not None:
             return self._decide(created.but(agreed=late.agreed), _again(late), now)
+        call = asked_in(asked, run)
         for rule in self.rules() if asked.kind == "approval" and asked.people == 1 else ():
-            if applies(rule, tool=asked.tool, payload=asked.payload, run_id=run.id, project=run.project):
+            if created.may_be_decided_by(rule.created_by) and applies(rule, call):
                 by = f"rule {rule.id[:8]} of {rule.created_by}"
                 return self._decide(created, Answer(allow=True, by=by, digest=asked.digest), now)
         return None
@@ -211,7 +280,9 @@ class SqlStore(ABC):
             f"AND decided_at > ? ORDER BY decided_at DESC LIMIT 1{self._locked}",
             *(asked.run_id, asked.likeness, asked.people, now - LATE_ANSWERS_LIVE),
         )
-        return None if late is None else self._set(late, used=True)
+        if late is None or not asked_again_of(asked, late):
+            return None
+        return self._set(late, used=True)
 
     # --- answering -------------------------------------------------------------------------------
 
@@ -222,6 +293,8 @@ class SqlStore(ABC):
                 raise Refused(404, "not_found", "there is no such question")
             if answer.digest != known.digest:
                 raise Refused(422, "not_what_was_shown", "this answer is about something else than the question", known)
+            if not known.may_be_decided_by(answer.by):
+                raise Refused(403, "not_yours", f"{' or '.join(known.deciders)} may decide this, nobody else", known)
             now = self._now()
             if known.state == PENDING and known.expires_at <= now:
                 known = self._ended(known, now, _TOO_LATE)
@@ -264,11 +337,28 @@ class SqlStore(ABC):
             return []
         with self._transaction():
             due = self._all(f"state = 'pending' AND expires_at <= ?{self._locked_or_left}", now)
-            return [self._ended(one, now, _TOO_LATE) for one in due]
+            return self._all_ended(due, now, _TOO_LATE)
+
+    def escalate(self) -> list[Interaction]:
+        now = self._now()
+        due = "state = 'pending' AND NOT escalated AND escalate_at <= ?"
+        if not self._rows(f"SELECT 1 FROM interactions WHERE {due} LIMIT 1", now):
+            return []
+        with self._transaction():
+            return [self._escalated(one, now) for one in self._all(f"{due}{self._locked_or_left}", now)]
+
+    def _escalated(self, known: Interaction, now: float) -> Interaction:
+        self._note(known.id, "escalated", ", ".join(known.escalate_to), now)
+        return self._set(known, escalated=True)
 
     def _ended(self, known: Interaction, now: float, message: str) -> Interaction:
-        self._note(known.id, "expired", "", now)
-        return self._set(known, state=EXPIRED, message=message)
+        return self._all_ended([known], now, message)[0]
+
+    def _all_ended(self, known: list[Interaction], now: float, message: str) -> list[Interaction]:
+        ended = "UPDATE interactions SET state = ?, message = ? WHERE id = ?"
+        self._change_all(ended, [(EXPIRED, message, one.id) for one in known])
+        self._change_all(self._noting, [(now, one.id, "expired", "") for one in known])
+        return [one.but(state=EXPIRED, message=message) for one in known]
 
     # --- rules -----------------------------------------------------------------------------------
 
@@ -304,18 +394,29 @@ class SqlStore(ABC):
             where.append(f"{self._position}(words, ?) > 0")
             values.append(text.casefold())
         order = "created_at, id" if pending else "created_at DESC, id"
-        return self._all(f"{' AND '.join(where)} ORDER BY {order} LIMIT {int(limit)}", *values)
+        rows = self._rows(f"{_SELECT_ROWS} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT {int(limit)}", *values)
+        return [_interaction(row) for row in rows]
+
+    def waiting(self) -> tuple[int, float | None]:
+        ((count, first),) = self._rows("SELECT COUNT(*), MIN(created_at) FROM interactions WHERE state = 'pending'")
+        return int(count), None if first is None else float(first)
 
     def states(self, ids: Sequence[str]) -> list[Interaction]:
+        return self._named(ids, "state != 'pending' AND ")
+
+    def named(self, ids: Sequence[str]) -> list[Interaction]:
+        return self._named(ids)
+
+    def _named(self, ids: Sequence[str], which: str = "") -> list[Interaction]:
         found: list[Interaction] = []
         for start in range(0, len(ids), _AT_ONCE):
             some = ids[start : start + _AT_ONCE]
-            found += self._all(f"state != 'pending' AND id IN ({', '.join('?' * len(some))})", *some)
+            found += self._all(f"{which}id IN ({', '.join('?' * len(some))})", *some)
         return found
 
-    def recent(self, seconds: float) -> list[Interaction]:
+    def recent(self, seconds: float) -> dict[str, int]:
         since = self._now() - seconds
-        return self._all("id IN (SELECT about FROM audit WHERE at >= ?) ORDER BY created_at, id", since)
+        return dict(self._rows("SELECT about, max(number) FROM audit WHERE at >= ? GROUP BY about", since))
 
     def _one(self, where: str, *values: Any) -> Interaction | None:
         found = self._all(where, *values)
@@ -326,14 +427,11 @@ class SqlStore(ABC):
 
     def _set(self, known: Interaction, **changes: Any) -> Interaction:
         names = ", ".join(f"{name} = ?" for name in changes)
-        values = [
-            json.dumps(value) if name in _JSON and value is not None else value for name, value in changes.items()
-        ]
-        self._change(f"UPDATE interactions SET {names} WHERE id = ?", *values, known.id)
+        self._change(f"UPDATE interactions SET {names} WHERE id = ?", *_written(changes).values(), known.id)
         return known.but(**changes)
 
     def _note(self, about: str, what: str, who: str, now: float) -> None:
-        self._change("INSERT INTO audit (at, about, what, who) VALUES (?, ?, ?, ?)", now, about, what, who)
+        self._change(self._noting, now, about, what, who)
 
     # --- migrations ------------------------------------------------------------------------------
 
@@ -362,14 +460,31 @@ def _run(row: Row) -> Run:
     return Run(**dict(zip(_RUN, row, strict=True)))
 
 
+def _written(fields: dict[str, Any]) -> dict[str, Any]:
+    """As the columns hold them."""
+    encoded = {name: json.dumps(value) for name, value in fields.items() if name in _JSON and value is not None}
+    return {**fields, **encoded}
+
+
 def _interaction(row: Row) -> Interaction:
     fields = dict(zip(_COLUMNS, row, strict=True))
     for name in _JSON:
         fields[name] = None if fields[name] is None else json.loads(fields[name])
-    fields["agreed"] = tuple(fields["agreed"])
+    for name in _NAMES:
+        fields[name] = tuple(fields[name])
+    fields["body"] = fields["body"] or b""
+    fields["escalated"] = bool(fields["escalated"])
     fields["allow"] = None if fields["allow"] is None else bool(fields["allow"])
     fields["used"] = bool(fields["used"])
     return Interaction(**fields)
+
+
+def asked_again_of(asked: Asked, late: Interaction) -> bool:
+    """Whether those who answered too late may decide what is asked now."""
+    if not late.allow or not asked.approvers:
+        return True
+    circle = {*asked.approvers, *(asked.escalate_to if late.escalated else ())}
+    return circle.issuperset(late.agreed or (late.decided_by,))
 
 
 def _again(late: Interaction) -> Answer:

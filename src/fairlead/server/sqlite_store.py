@@ -12,7 +12,7 @@ from fairlead.errors import UsageError
 from fairlead.server.sql_store import SqlStore, storable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 _PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "fullfsync=ON", "foreign_keys=ON", "journal_size_limit=67108864")
 _KINDS = {
@@ -27,6 +27,8 @@ _KINDS = {
 
 class SqliteStore(SqlStore):
     """May be made in one thread and used in another, by one at a time."""
+
+    fails_clean = True
 
     def __init__(self, path: str, *, clock: Callable[[], float] = time.time, patience: float = 5.0) -> None:
         """`patience`: seconds that we wait for another program that has the file locked."""
@@ -67,11 +69,14 @@ class SqliteStore(SqlStore):
     def _change(self, statement: str, *values: Any) -> int:
         return self._database.execute(statement, [storable(value) for value in values]).rowcount
 
+    def _change_all(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        self._database.executemany(statement, [[storable(value) for value in row] for row in rows])
+
     def _now(self) -> float:
         return self._clock()
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def _alone(self) -> Iterator[None]:
         if self._database.in_transaction:  # a rollback that the disk did not let happen
             self._database.execute("ROLLBACK")
         self._database.execute("BEGIN IMMEDIATE")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
-    from fairlead.server.records import Answer, Asked, Interaction, Run
+    from fairlead.server.records import Answer, Asked, Interaction, Login, Run
     from fairlead.server.rules import Rule
+    from fairlead.server.transactions import Group
 
 
 class Store(Protocol):
@@ -16,8 +18,13 @@ class Store(Protocol):
 
     shared: bool
     """Whether other processes change it too."""
+    fails_clean: bool
+    """Whether a group whose commit fails has surely changed nothing, so that each of its calls may be tried alone."""
 
     def close(self) -> None: ...
+
+    def together(self) -> AbstractContextManager[Group]:
+        """Calls in here are one transaction; none has happened before the end."""
 
     def add_run(self, run: Run, key_hash: str) -> None: ...
 
@@ -33,7 +40,22 @@ class Store(Protocol):
 
     def end_login(self, token_hash: str) -> None: ...
 
+    def logins(self) -> Sequence[Login]:
+        """Those that have not ended."""
+
+    def end_logins(self, name: str) -> int:
+        """All of a person's, and the links that they have not used yet. How many there were."""
+
+    def add_login_key(self, key_hash: str, name: str, expires_in: float) -> None:
+        """Opens one login."""
+
+    def use_login_key(self, key_hash: str, token_hash: str, expires_in: float) -> str:
+        """Adds the login that it opens, and says whose it is; empty if the key is unknown, used or too old."""
+
     def runs(self) -> Sequence[Run]: ...
+
+    def runs_with_a_process(self) -> Sequence[Run]:
+        """Those that end by themselves, when their process has ended."""
 
     def end_run(self, run_id: str) -> Sequence[Interaction]:
         """Its key is worth nothing from now on; what it asked and nobody answered is returned, expired."""
@@ -63,7 +85,14 @@ class Store(Protocol):
 
     def interactions(
         self, *, pending: bool, run_id: str = "", text: str = "", limit: int = 200
-    ) -> Sequence[Interaction]: ...
+    ) -> Sequence[Interaction]:
+        """For a list: without their bodies."""
+
+    def waiting(self) -> tuple[int, float | None]:
+        """How many wait for an answer, and when the first of them was asked."""
+
+    def escalate(self) -> Sequence[Interaction]:
+        """Adds the others where those who were asked first have let their time pass."""
 
     def expire(self) -> Sequence[Interaction]:
         """Ends what has waited too long, with its stated default: no."""
@@ -71,8 +100,11 @@ class Store(Protocol):
     def states(self, ids: Sequence[str]) -> Sequence[Interaction]:
         """Those of the named ones that are decided: for waiters who may have missed a notice."""
 
-    def recent(self, seconds: float) -> Sequence[Interaction]:
-        """Those that were asked, answered or ended in these last seconds: for pages that may have missed a notice."""
+    def named(self, ids: Sequence[str]) -> Sequence[Interaction]:
+        """As they are now, those of them that there are."""
+
+    def recent(self, seconds: float) -> Mapping[str, int]:
+        """What was changed in these last seconds, with the number of its last change: for those who missed a notice."""
 
     def watch(self, changed: Callable[[str], None]) -> None:
         """Calls back, from any thread, with the id of each interaction that another process has changed."""

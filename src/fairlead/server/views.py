@@ -9,6 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from fairlead import patches, wire
+from fairlead.server.rules import is_here
 from fairlead.server.visible import CLOSE, OPEN, shown, suspicious
 
 if TYPE_CHECKING:
@@ -23,26 +24,66 @@ _MOST_ALIKE = 50_000
 _COMMANDS = {"Bash": "command", "PowerShell": "command", "run_shell_command": "command"}
 
 
-def item(interaction: Interaction, run: Run | None) -> dict[str, Any]:
-    """All that a page or a terminal needs for one question."""
+def item(interaction: Interaction, run: Run | None, name: str = "") -> dict[str, Any]:
+    """All that a page or a terminal needs for one question, for the person of this name."""
     asked = wire.decode_object(interaction.body)
     payload = asked.get("payload", {})
-    parts = parts_of(interaction.tool, payload, str(asked.get("cwd") or (run.project if run else "")))
+    cwd = asked.get("cwd") if isinstance(asked.get("cwd"), str) else ""
+    folder = cwd or (run.project if run else "")
+    text = asked.get("text")
+    return {
+        **_row(interaction, name),
+        "whole": True,
+        "tool": shown(interaction.tool),
+        "run": _run(interaction.run_id, run),
+        "why": shown(text) if isinstance(text, str) else "",
+        "cwd": shown(folder),
+        "parts": parts_of(interaction.tool, payload, folder, here=is_here(run)),
+        "payload": payload,
+        "edits": _editable(interaction.tool, payload),
+        "warnings": _warnings(payload),
+        "message": shown(interaction.message),
+        "response": interaction.response,
+        "updated_input": interaction.updated_input,
+    }
+
+
+def summary(interaction: Interaction, run: Run | None, name: str = "") -> dict[str, Any]:
+    """What a list needs: a few kilobytes, whatever was asked. It is no ground for a decision."""
+    about = _run(interaction.run_id, run)
+    return {
+        **_row(interaction, name),
+        "whole": False,
+        "tool": _beginning(interaction.tool),
+        "run": {key: _cut(value) if isinstance(value, str) else value for key, value in about.items()},
+        "message": _beginning(interaction.message),
+        "changed": interaction.updated_input is not None,
+    }
+
+
+def _row(interaction: Interaction, name: str) -> dict[str, Any]:
     return {
         "id": interaction.id,
         "kind": interaction.kind,
-        "tool": shown(interaction.tool),
         "digest": interaction.digest,
-        "run": _run(interaction.run_id, run),
+        "size": interaction.size,
+        "line": interaction.line,
         "created_at": interaction.created_at,
         "expires_at": interaction.expires_at,
         "people": interaction.people,
         "agreed": list(interaction.agreed),
-        "parts": parts,
-        "payload": payload,
-        "edits": _editable(interaction.tool, payload),
-        "warnings": _warnings(payload),
-        **_outcome(interaction),
+        "deciders": list(interaction.deciders),
+        "yours": interaction.may_be_decided_by(name),
+        "concerns": interaction.concerns(name),
+        "escalated": interaction.escalated,
+        "escalate_at": interaction.escalate_at,
+        "escalate_to": list(interaction.escalate_to),
+        "state": interaction.state,
+        "allow": interaction.allow,
+        "decided_by": interaction.decided_by,
+        "decided_at": interaction.decided_at,
+        "late": interaction.late,
+        "used": interaction.used,
     }
 
 
@@ -58,36 +99,64 @@ def _run(run_id: str, run: Run | None) -> dict[str, Any]:
     }
 
 
-def _outcome(interaction: Interaction) -> dict[str, Any]:
-    return {
-        "state": interaction.state,
-        "allow": interaction.allow,
-        "message": shown(interaction.message),
-        "response": interaction.response,
-        "updated_input": interaction.updated_input,
-        "decided_by": interaction.decided_by,
-        "decided_at": interaction.decided_at,
-        "late": interaction.late,
-        "used": interaction.used,
-    }
+_LONGEST_LINE = 200
+"""Characters; an invisible one becomes nine."""
 
 
-def parts_of(tool: str, payload: dict[str, Any], cwd: str) -> list[Part]:
-    """In the order in which a person reads: what it is, where, what changes."""
+def line(tool: str, payload: dict[str, Any]) -> str:
+    """The beginning of what is asked, on one line; it ends with … where there is more."""
+    return _beginning(_first_text(tool, payload))
+
+
+def _first_text(tool: str, payload: dict[str, Any]) -> str:
+    questions = payload.get("questions")
+    if tool == "AskUserQuestion" and isinstance(questions, list) and questions:
+        first = questions[0]
+        return str(first.get("question", "") if isinstance(first, dict) else first)[: 2 * _LONGEST_LINE]
+    for name in ("command", "file_path", "notebook_path"):
+        if isinstance(payload.get(name), str):
+            return str(payload[name])
+    some = {key[:_LONGEST_LINE]: _short(payload[key]) for key in list(payload)[:10]}
+    return ", ".join(f"{key}: {value}" for key, value in some.items())
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, str):
+        return value[:_LONGEST_LINE]
+    if isinstance(value, (dict, list)):
+        return f"{len(value)} {'fields' if isinstance(value, dict) else 'entries'}"
+    return str(value)[:_LONGEST_LINE]
+
+
+def _beginning(text: str) -> str:
+    start = text[: 8 * _LONGEST_LINE]
+    found = next((one for one in start.split("\n") if one.strip()), "")
+    cut = found[:_LONGEST_LINE]
+    return shown(cut) + ("" if cut == text else "…")
+
+
+def _cut(text: str) -> str:
+    """Of what is visible already."""
+    return text if len(text) <= _LONGEST_LINE else text[:_LONGEST_LINE] + "…"
+
+
+def parts_of(tool: str, payload: dict[str, Any], cwd: str, *, here: bool = True) -> list[Part]:
+    """In the order in which a person reads: what it is, where, what changes. Paths are followed `here` alone."""
     if tool == "AskUserQuestion" and isinstance(payload.get("questions"), list):
         return [*(_question(question) for question in payload["questions"]), *_rest(payload, ("questions",))]
     command = payload.get(_COMMANDS.get(tool, "command"))
     if tool == "apply_patch" and isinstance(command, str):
         calls = patches.calls(command, cwd)
-        changes = [part for name, given in calls for part in parts_of(name, given, cwd)]
+        changes = [part for name, given in calls for part in parts_of(name, given, cwd, here=here)]
         return [*changes, _text("patch", command), *_rest(payload, ("command",))]
     if isinstance(command, str) and tool in _COMMANDS:
         return [_text("command", command), *_rest(payload, ("command",))]
     if tool == "Write" and isinstance(payload.get("content"), str):
-        return [_path(payload, cwd), _text("content", payload["content"]), *_rest(payload, ("file_path", "content"))]
+        content = _text("content", payload["content"])
+        return [_path(payload, cwd, here=here), content, *_rest(payload, ("file_path", "content"))]
     if tool in ("Edit", "MultiEdit") and isinstance(payload.get("file_path"), str):
         return [
-            _path(payload, cwd),
+            _path(payload, cwd, here=here),
             *_diffs(payload),
             *_rest(payload, ("file_path", *_shown_as_diff(payload))),
         ]
@@ -113,17 +182,19 @@ def _rest(payload: dict[str, Any], known: tuple[str, ...]) -> list[Part]:
     return [_text("more", _pretty(rest))] if rest else []
 
 
-def _path(payload: dict[str, Any], cwd: str) -> Part:
+def _path(payload: dict[str, Any], cwd: str, *, here: bool) -> Part:
     path = str(payload.get("file_path", ""))
     part: Part = {"label": "file", "text": shown(path)}
-    note = _really(os.path.join(cwd, path))
+    note = _really(os.path.join(cwd, path), here=here)
     return {**part, "note": note} if note else part
 
 
-def _really(whole: str) -> str:
+def _really(whole: str, *, here: bool) -> str:
     """Where a path leads behind links and dots, if that is another place than it says."""
     if len(whole) > _LONGEST_PATH:
         return "no system opens a path as long as this"
+    if not here:
+        return "it is on another machine, and what .. leads to cannot be seen here" if ".." in whole.split("/") else ""
     try:
         real = os.path.realpath(whole)
     except (ValueError, OSError):  # a NUL, half a character, a loop

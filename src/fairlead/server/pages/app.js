@@ -3,6 +3,7 @@
 import { Detail } from "/detail.js";
 import { el, find, marked, put } from "/dom.js";
 import { helpSheet, onKey } from "/keys.js";
+import { isPushed, keepPush, notesSheet, onWorker, tidyNotes } from "/push.js";
 import { rulesPage } from "/rules.js";
 import { Live, call } from "/server.js";
 import { ago, folderName, moment, span, summary } from "/words.js";
@@ -24,6 +25,7 @@ const state = {
   chosen: new Set(),
   skew: 0,
   text: "",
+  wanted: "",
 };
 const now = () => Date.now() / 1000 + state.skew;
 const isPast = () => state.view === "history" || state.view === "run";
@@ -45,6 +47,7 @@ const live = new Live({
 async function start() {
   const key = location.hash.match(/^#k=([0-9a-f]+)$/u)?.[1];
   if (key) history.replaceState(null, "", location.pathname);
+  else state.wanted = wantedIn(location.hash);
   try {
     if (key) await call("POST", "/api/login", { key });
     state.me = (await call("GET", "/api/me")).name;
@@ -53,7 +56,7 @@ async function start() {
     return loginPage(key ? problem.message : "");
   }
   find("top").dataset.in = "1";
-  find("notify").hidden = !("Notification" in window) || Notification.permission === "denied" || wantsNotes();
+  keepPush().catch(() => {});
   live.start();
   route();
 }
@@ -67,8 +70,10 @@ function again(problem) {
 
 function loginPage(problem) {
   live.stop();
-  state.waiting.clear();
-  state.past.clear();
+  // Nothing of it stays behind for whoever sits down here next.
+  for (const known of [state.waiting, state.past, wholes, missing, rows]) known.clear();
+  find("list").replaceChildren();
+  detail.clear();
   find("top").dataset.in = "";
   document.title = "Fairlead inbox: not open";
   const link = el("input", { type: "text", id: "login-link", placeholder: "Paste the link here", autocomplete: "off", spellcheck: "false" });
@@ -118,10 +123,13 @@ async function refresh() {
     for (const [id, item] of news) if (item.state === "pending" || listed.has(id)) listed.set(id, item);
     state.waiting = new Map([...listed].sort(([, a], [, b]) => a.created_at - b.created_at));
     state.loaded = true;
-    trouble(me.trouble);
+    missing.clear();
+    trouble(me.trouble, me.untold);
+    tidyNotes((id) => state.waiting.get(id)?.state === "pending").catch(() => {});
     if (before) found.interactions.filter(({ id }) => !before.has(id)).forEach(announce);
     if (isPast()) await loadPast();
     draw();
+    await openWanted();
   } catch (problem) {
     failed(problem);
   } finally {
@@ -149,7 +157,7 @@ function changed(item) {
   const known = state.waiting.get(item.id);
   if (item.state === "pending") {
     state.waiting.set(item.id, item);
-    if (!known) announce(item);
+    if (!known || (item.escalated && !known.escalated)) announce(item);
   } else if (known) {
     state.waiting.set(item.id, item);
     state.chosen.delete(item.id);
@@ -172,9 +180,10 @@ function linked(is) {
   if (!is) draw();
 }
 
-function trouble(text) {
-  find("trouble").hidden = !text;
-  find("trouble").textContent = text ? `The server has trouble with its store, so answers may not be kept: ${text}` : "";
+function trouble(text, untold = "") {
+  const said = [text ? `The server has trouble with its store, so answers may not be kept: ${text}` : "", untold ? `Not everybody is told of questions: ${untold}` : ""].filter(Boolean);
+  find("trouble").hidden = !said.length;
+  find("trouble").textContent = said.join(" · ");
 }
 
 // --- answers -------------------------------------------------------------------------------------
@@ -210,7 +219,8 @@ function keep(item) {
 function notAnswered(item, problem) {
   if (problem.status === 401) return loginPage(problem.message);
   if (problem.interaction) {
-    const really = { ...problem.interaction, run: item.run };
+    const { run, yours, concerns } = item;
+    const really = { ...problem.interaction, run, yours, concerns };
     keep(really);
     say(sentence(problem.message));
     return draw();
@@ -264,7 +274,7 @@ function move(step) {
   select(all[Math.min(all.length - 1, Math.max(0, at < 0 ? 0 : at + step))].id);
 }
 
-const alike = (one, other) => one.kind === "approval" && other.kind === "approval" && one.tool === other.tool && one.state === "pending" && other.state === "pending";
+const alike = (one, other) => one.kind === "approval" && other.kind === "approval" && one.tool === other.tool && one.state === "pending" && other.state === "pending" && one.yours && other.yours;
 
 function choose(id = state.selected) {
   const item = state.waiting.get(id);
@@ -357,7 +367,7 @@ function updateRow(row, item) {
   const [box, open] = row.children;
   const became = stateOf(item);
   row.dataset.state = became || "pending";
-  box.hidden = state.view !== "waiting" || item.kind !== "approval" || item.state !== "pending";
+  box.hidden = state.view !== "waiting" || item.kind !== "approval" || item.state !== "pending" || !item.yours;
   box.checked = state.chosen.has(item.id);
   const first = state.waiting.get([...state.chosen][0]);
   box.disabled = Boolean(first && !alike(first, item));
@@ -368,10 +378,12 @@ function updateRow(row, item) {
   put(first_.children[0], marked(item.tool));
   put(summary_, marked(summary(item)));
   const people = item.people > 1 && item.state === "pending" ? `${item.agreed.length} of ${item.people} agreed` : "";
+  const circle = item.state === "pending" && item.deciders.length ? `for ${item.deciders.join(", ")}` : "";
+  const escalated = item.state === "pending" && item.escalated ? el("span.chip.escalated", {}, "escalated") : null;
   const left = state.view === "waiting" && item.state === "pending" ? el("span.left", {}) : null;
   put(second, became ? el(`span.became.${became}`, {}, `${STATES[became]}${item.late ? " late" : ""}${item.decided_by ? ` by ${item.decided_by}` : ""}`) : null,
     item.state === "pending" && isPast() ? el("span.became", {}, "waits") : null,
-    ...[item.run.agent, folderName(item.run.project), people].filter(Boolean).map((text) => el("span", {}, marked(text))), left);
+    escalated, ...[item.run.agent, folderName(item.run.project), people, circle].filter(Boolean).map((text) => el("span", {}, marked(text))), left);
   age(row, item);
 }
 
@@ -383,9 +395,54 @@ function age(row, item) {
   left.classList.toggle("hurry", item.expires_at - now() < 60);
 }
 
+// --- all of it -----------------------------------------------------------------------------------
+
+/** The lists have beginnings; what a person looks at is fetched, and only that can be answered. */
+const wholes = new Map();
+const fetching = new Map();
+const missing = new Map();
+const KEPT = 20;
+
+const stamp = ({ digest, state: now_, allow, agreed, used, escalated, yours }) => JSON.stringify([digest, now_, allow, agreed, used, escalated, yours]);
+
+function wholeOf(row) {
+  const known = wholes.get(row.id);
+  if (known?.stamp !== stamp(row) && !missing.has(row.id)) fetchWhole(row);
+  if (known?.item.digest !== row.digest) return null;
+  const { item } = known;
+  return { ...item, ...row, tool: item.tool, message: item.message, run: { ...item.run, active: row.run.active }, whole: true };
+}
+
+async function fetchWhole(row) {
+  const wanted = stamp(row);
+  if (fetching.get(row.id) === wanted) return;
+  fetching.set(row.id, wanted);
+  try {
+    const item = await call("GET", `/api/interactions/${row.id}`);
+    wholes.delete(row.id);
+    wholes.set(row.id, { stamp: wanted, item });
+  } catch (problem) {
+    if (problem.status === 401) return loginPage(problem.message);
+    missing.set(row.id, problem.message);
+  } finally {
+    if (fetching.get(row.id) === wanted) fetching.delete(row.id);
+  }
+  return draw();
+}
+
+/** Shows them when all of each is here. */
+function showWhole(items) {
+  const whole = items.map(wholeOf);
+  const shown = new Set(items.map(({ id }) => id));
+  for (const id of [...wholes.keys()].slice(0, -KEPT)) if (!shown.has(id)) wholes.delete(id);
+  if (whole.every(Boolean)) return detail.show(whole);
+  const problem = items.map(({ id }) => missing.get(id)).find(Boolean) ?? "";
+  return detail.wait(items, problem, () => { missing.clear(); draw(); });
+}
+
 function drawDetail() {
   const chosen = shownItems().filter(({ id }) => state.chosen.has(id));
-  if (chosen.length > 1) return detail.show(chosen);
+  if (chosen.length > 1) return showWhole(chosen);
   let item = shownItems().find(({ id }) => id === state.selected);
   if (!item && !isPhone() && state.view === "waiting" && pending().length) {
     [item] = pending();
@@ -393,7 +450,7 @@ function drawDetail() {
     drawList();
   }
   find("main").dataset.open = item ? "1" : "";
-  return item ? detail.show([item]) : detail.clear(empty());
+  return item ? showWhole([item]) : detail.clear(empty());
 }
 
 function empty() {
@@ -440,8 +497,9 @@ const notes = new Map();
 const wantsNotes = () => "Notification" in window && Notification.permission === "granted" && localStorage.getItem("notify") === "1";
 
 function announce(item) {
+  if (!item.concerns) return;
   find("news").textContent = `New question: ${item.tool}, ${item.run.agent}`;
-  if (!wantsNotes() || (document.hasFocus() && !document.hidden)) return;
+  if (!wantsNotes() || isPushed() || (document.hasFocus() && !document.hidden)) return;
   try {
     // Where and by whom, not what: a notification is also shown on locked screens.
     const note = new Notification(`${item.tool}: an answer is needed`, { body: [item.run.agent, folderName(item.run.project)].filter(Boolean).join(" in "), tag: item.id, icon: "/icon.svg" });
@@ -457,19 +515,46 @@ function announce(item) {
   }
 }
 
+const pageNotes = {
+  isOn: wantsNotes,
+  blocked: () => (!("Notification" in window) ? "This browser has none for pages that are not installed." : Notification.permission === "denied" ? "The browser does not allow notifications; its settings for this page can change that." : ""),
+  turnOn: async () => {
+    if ((await Notification.requestPermission()) !== "granted") return;
+    localStorage.setItem("notify", "1");
+    say("You will be notified while this page is open and not in front.");
+  },
+  turnOff: async () => localStorage.removeItem("notify"),
+};
+
 async function askForNotes() {
-  const allowed = (await Notification.requestPermission()) === "granted";
-  if (allowed) localStorage.setItem("notify", "1");
-  find("notify").hidden = allowed;
-  say(allowed ? "You will be notified while this page is open and not in front." : "The browser does not allow notifications; its settings for this page can change that.");
+  try {
+    await notesSheet(find("notes"), { page: pageNotes, close: () => find("notes").close() });
+    find("notes").showModal();
+  } catch (problem) {
+    failed(problem);
+  }
 }
 
 // --- moving around -------------------------------------------------------------------------------
 
+const wantedIn = (hash) => hash.match(/^#\/waiting\/([\w-]+)$/u)?.[1] ?? "";
+
+/** A link or a notification leads to one question. */
+async function openWanted() {
+  const id = state.wanted;
+  if (!id || !state.loaded) return;
+  state.wanted = "";
+  history.replaceState(null, "", "#/waiting");
+  if (state.waiting.get(id)?.state === "pending") return select(id);
+  const item = await call("GET", `/api/interactions/${encodeURIComponent(id)}`);
+  say(item.state === "pending" ? "This question is further down the list." : `This question does not wait any more: ${item.decided_by ? `${item.decided_by} has ${item.allow ? "allowed" : "refused"} it` : "nobody answered in time"}.`);
+}
+
 async function route() {
   if (location.hash.startsWith("#k=")) return start();
   if (!find("top").dataset.in) return undefined;
-  const [view, argument = ""] = location.hash.replace(/^#\//u, "").split("/");
+  state.wanted ||= wantedIn(location.hash);
+  const [view, argument = ""] = state.wanted ? ["waiting"] : location.hash.replace(/^#\//u, "").split("/");
   const before = `${state.view}/${state.argument}`;
   state.view = ["waiting", "history", "rules", "run"].includes(view) ? view : "waiting";
   state.argument = decodeURIComponent(argument);
@@ -486,6 +571,7 @@ async function route() {
   }
   draw();
   if (isPast()) await loadPast().then(draw, failed);
+  await openWanted().catch(failed);
   return undefined;
 }
 
@@ -522,6 +608,7 @@ const actions = {
 find("search").addEventListener("submit", (event) => event.preventDefault());
 find("search-text").addEventListener("input", searched);
 find("notify").addEventListener("click", askForNotes);
+onWorker({ open: (id) => { location.hash = id ? `/waiting/${id}` : "/waiting"; }, shows: (id) => state.linked && state.waiting.has(id) });
 find("help-button").addEventListener("click", helped);
 find("skip").addEventListener("click", (event) => {
   event.preventDefault();

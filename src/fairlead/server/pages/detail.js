@@ -35,7 +35,7 @@ export class Detail {
 
   /** Shows them; what is on the screen already, unchanged, stays as it is. */
   show(items) {
-    const identity = JSON.stringify(items.map((item) => [item.id, item.digest, item.state, item.allow, item.agreed, item.used, item.run.active]));
+    const identity = JSON.stringify(items.map((item) => [item.id, item.digest, item.state, item.allow, item.agreed, item.used, item.run.active, item.yours, item.escalated, item.message, item.response, Boolean(item.updated_input)]));
     if (identity === this.#shown) return;
     const sameQuestions = items.length > 0 && JSON.stringify(items.map((item) => item.id)) === JSON.stringify(this.#items.map((item) => item.id));
     this.#items = items;
@@ -43,6 +43,17 @@ export class Detail {
     this.#busy = false;
     if (!sameQuestions || items.some((item) => item.state !== "pending")) this.#form = null;
     this.#draw(sameQuestions);
+  }
+
+  /** Until all of it is here there is nothing to press. */
+  wait(items, problem, again) {
+    const shown = `waits ${items.map(({ id }) => id).join()} ${problem}`;
+    if (shown === this.#shown) return;
+    this.clear(el("button.back", { type: "button", click: this.back }, "‹ All questions"),
+      ...items.map((item) => el("header.about", {}, el("h2", {}, marked(item.tool)), el("p.where", {}, marked(item.line)))),
+      el("p.loading", { role: "status" }, problem ? `Not all of it is here, so it cannot be answered yet: ${problem}` : "Fetching all of it…"),
+      problem ? button("Try again", { click: again }) : null);
+    this.#shown = shown;
   }
 
   clear(...instead) {
@@ -73,6 +84,7 @@ export class Detail {
     return el("article", { "data-id": item.id, "aria-label": `${count}${item.tool}` },
       el("header.about", {},
         el("h2", {}, el("span.count-of", {}, count), marked(item.tool), people(item)),
+        item.why ? el("p.why", {}, marked(item.why)) : null,
         el("p.where", {}, where(item)),
         el("p.when", {}, el("time.asked", { datetime: new Date(item.created_at * 1000).toISOString(), title: moment(item.created_at) }), el("span.left", {}))),
       outcome(item), warnings(item), parts(item), rewrite(item));
@@ -142,7 +154,9 @@ export class Detail {
   #choices() {
     const item = this.#items[0];
     if (this.#items.some((one) => one.state === "decided" || one.allow !== null)) return this.#over();
-    if (item.state === "expired") return item.run.active ? this.#late() : this.#over("The run has ended, so nobody takes an answer any more.");
+    if (item.state === "expired") return item.run.active && item.yours ? this.#late() : this.#over("The run has ended, so nobody takes an answer any more.");
+    const others = this.#items.find((one) => !one.yours);
+    if (others) return this.#over(`${others.deciders.join(" or ")} may decide ${this.#items.length > 1 ? "one of these" : "this"}; you are ${this.me()}.`);
     if (this.questions) return this.#row([this.#button("Send answer", "sendAnswers", { key: "Ctrl+Enter", kind: "allow", needs: "read" }), this.#button("Decline…", "refuse", { key: "d", kind: "refuse" })]);
     const several = this.#items.length > 1 ? ` ${this.#items.length}` : "";
     const agreed = this.#items.every((one) => one.agreed.includes(this.me()));
@@ -282,9 +296,12 @@ function form(title, send, ...children) {
 }
 
 function people(item) {
-  if (item.people < 2) return null;
   const names = item.agreed.length ? `: ${item.agreed.join(", ")}` : "";
-  return el("span.chip", {}, marked(`${item.agreed.length} of ${item.people} agreed${names}`));
+  return [
+    item.people < 2 ? null : el("span.chip", {}, marked(`${item.agreed.length} of ${item.people} agreed${names}`)),
+    item.deciders.length ? el("span.chip", {}, marked(`for ${item.deciders.join(", ")}`)) : null,
+    item.escalated ? el("span.chip.escalated", {}, marked(`escalated to ${item.escalate_to.join(", ")}`)) : null,
+  ];
 }
 
 function where(item) {
@@ -293,5 +310,6 @@ function where(item) {
     agent ? el("span.chip.agent", {}, marked(agent)) : null,
     el("a", { href: `#/run/${encodeURIComponent(id)}`, title: "Everything this run has asked" }, marked(title || `run ${id.slice(0, 8)}`)),
     project ? el("span.project", { title: project }, " in ", el("code", {}, marked(project))) : null,
+    item.cwd && item.cwd !== project ? el("span.project", { title: item.cwd }, project ? " now in " : " in ", el("code", {}, marked(item.cwd))) : null,
   ];
 }

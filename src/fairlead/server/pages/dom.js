@@ -26,13 +26,22 @@ export function put(parent, ...children) {
 }
 
 const MOST_MARKS = 20_000;
+const RIGHT_TO_LEFT = "\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefe\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}";
+const PIECES = new RegExp(`(⟨[^⟩]*⟩|[${RIGHT_TO_LEFT}]+)`, "u");
+const NAMED = /^⟨/u;
+const TURNED = new RegExp(`^[${RIGHT_TO_LEFT}]`, "u");
 
-/** Text in which the names of invisible characters, ⟨U+202E⟩, stand out. */
+/**
+ * Text in which the names of invisible characters, ⟨U+202E⟩, stand out. A word that is written from right to left
+ * stays by itself: it must not change the order of what stands around it.
+ */
 export function marked(text) {
-  const pieces = String(text).split(/(⟨[^⟩]*⟩)/u);
-  if (pieces.length > MOST_MARKS) return [String(text)];
-  return pieces.filter((piece) => piece !== "").map((piece) =>
-    piece.startsWith("⟨") ? el("span.unseen", { title: "a character that cannot be seen, or a long run of blanks" }, piece) : piece);
+  const pieces = String(text).split(PIECES);
+  if (pieces.length > MOST_MARKS) return [el("span.as-stored", {}, String(text))];
+  return pieces.filter((piece) => piece !== "").map((piece) => {
+    if (NAMED.test(piece)) return el("span.unseen", { title: "a character that cannot be seen, or a long run of blanks" }, piece);
+    return TURNED.test(piece) ? el("bdi", {}, piece) : piece;
+  });
 }
 
 export function button(label, { key = "", kind = "", ...more } = {}) {

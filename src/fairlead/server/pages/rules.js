@@ -26,7 +26,7 @@ function folderOffer(path) {
   return folder.split("/").length > 2 ? [{ path: `${folder}/**`, label: `every file below ${folderName(folder)}/` }] : [];
 }
 
-const SCOPES = { session: "in this run only", project: "in this project", user: "everywhere, for me" };
+const SCOPES = { session: "in this run only", project: "in every run of this project", user: "in every run" };
 
 export function ruleForm(item, { send, cancel }) {
   const offers = ruleOffers(item);
@@ -40,7 +40,7 @@ export function ruleForm(item, { send, cancel }) {
   // A text field joins the lines of what it is given, so an unchanged one stands for the original.
   const joined = text.value;
   const wanted = () => (text.value === joined ? exact : text.value.trim());
-  const say = () => put(sentence, ...readable({ tool: item.tool, [key]: wanted(), scope: scope() }), ...(key === "command" && !covers(wanted(), item.payload.command) ? [" ", el("strong", {}, "This question itself is not covered by it.")] : []));
+  const say = () => put(sentence, ...readable({ tool: item.tool, [key]: wanted(), scope: scope(), folder: item.cwd, here: true }), ...(key === "command" && !covers(wanted(), item.payload.command) ? [" ", el("strong", {}, "This question itself is not covered by it.")] : []));
   const offer = (one) => el("button.quiet", { type: "button", click: () => { text.value = one[key]; if (one[key] === exact) text.value = joined; say(); } }, marked(one.label.split("\n").map(visible).join(" ")));
   text.addEventListener("input", say);
   for (const { box } of scopes) box.addEventListener("change", say);
@@ -57,11 +57,12 @@ export function ruleForm(item, { send, cancel }) {
 export function readable(rule) {
   const what = rule.command || rule.path;
   const code = (text) => el("code", {}, marked(text.split("\n").map(visible).join("\n")));
-  const where = { session: rule.within ? "In its run" : "In this run", project: rule.within ? ["In ", code(rule.within)] : "In this project", user: "Everywhere" }[rule.scope];
-  const starts = [where, ", ", code(rule.tool), " may "].flat();
+  const where = { session: rule.within ? "In its run" : "In this run", project: rule.within ? ["In every run of ", code(rule.within)] : "In every run of this project", user: "In every run" }[rule.scope];
+  const starts = [where, rule.here ? "" : " on another machine", ", ", code(rule.tool), " may "].flat();
   if (rule.path) return what.endsWith("/**") ? [...starts, "change every file below ", code(what.slice(0, -3)), " without asking."] : [...starts, "change ", code(what), " without asking."];
-  if (what.endsWith(" *")) return [...starts, "run whatever begins with the words ", code(what.slice(0, -2)), " without asking, unless it pipes, chains, redirects, quotes or expands something."];
-  return [...starts, "run exactly ", code(what), " without asking."];
+  const folder = rule.folder ? [" in the folder ", code(rule.folder)] : [" where no folder is known"];
+  if (what.endsWith(" *")) return [...starts, "run whatever begins with the words ", code(what.slice(0, -2)), ...folder, " without asking, unless it pipes, chains, redirects, quotes or expands something."];
+  return [...starts, "run exactly ", code(what), ...folder, " without asking."];
 }
 
 /** The list of all rules in force. */

@@ -26,15 +26,8 @@ export function size(part) {
   return part.lines > 1 ? `${part.lines} lines, ${bytes}` : bytes;
 }
 
-const LONGEST_SUMMARY = 300;
-
 /** One line for a list; the whole is beside it. */
-export function summary(item) {
-  const part = item.parts[0] ?? {};
-  const text = part.question ?? part.text ?? "";
-  const line = text.slice(0, LONGEST_SUMMARY).split("\n").find((one) => one.trim()) ?? "";
-  return text.length > LONGEST_SUMMARY ? `${line}…` : line;
-}
+export const summary = (item) => item.line;
 
 export const folderName = (path) => path.replace(/\/+$/u, "").split("/").pop() || path;
 
