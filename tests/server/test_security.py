@@ -21,7 +21,6 @@ from fairlead.server.sqlite_store import SqliteStore
 from tests.server.service import Reply, Service
 
 
-
 class Endpoint(NamedTuple):
     method: str
     path: str

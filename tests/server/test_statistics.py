@@ -24,8 +24,11 @@ from prometheus_client.parser import text_string_to_metric_families as families
 from fairlead.journal.writing import Journal
 from fairlead.server import metrics
 from fairlead.server.metrics import BOUNDS, MOST_EVENTS, MOST_HOOKS, OTHER, Page, Tail, add_tail
+from fairlead.server.records import Run
+from fairlead.server.sql_store import SqlStore
 from fairlead.server.statistics import RANGES, ticks
 from tests.server.browser import CHROMIUM, PHONE, Inbox, chromium
+from tests.server.conftest import START, Clock, answer, asked
 from tests.server.service import Reply, Service
 
 LONG = 60.0
@@ -122,8 +125,8 @@ def test_counting_that_never_ends_keeps_nobody_from_answering(tmp_path: Path) ->
             (counting,) = until(lambda: set(children(service.pid)) - before)
             run, key = service.new_run()
             item = service.waiting(run, key, "1", "Bash", {"command": "ls"})
-            answer = {"decision": "allow", "digest": item["digest"]}
-            assert service.call("POST", f"/api/interactions/{item['id']}/answer", answer).status == 200
+            allowed = {"decision": "allow", "digest": item["digest"]}
+            assert service.call("POST", f"/api/interactions/{item['id']}/answer", allowed).status == 200
             assert counting in children(service.pid)
             waited = json.loads(numbers.getresponse().read())
         assert waited["reading"]
@@ -283,6 +286,16 @@ def test_what_waits_and_what_people_do_is_measured(service: Service) -> None:
     assert found["fairlead_answers_total", ("refuse",)] == 1
     assert found["fairlead_store_trouble", ()] == 0
     until(lambda: scraped(service)["fairlead_streams_open", ()] == 0)
+
+
+def test_every_store_knows_how_many_wait_and_since_when(store: SqlStore, run: Run, clock: Clock) -> None:
+    assert store.waiting() == (0, None)
+    first, _ = store.ask(asked("1", run_id=run.id))
+    clock.passes(10)
+    store.ask(asked("2", run_id=run.id))
+    assert store.waiting() == (2, START)
+    store.answer(first.id, answer(first))
+    assert store.waiting() == (1, START + 10)
 
 
 def text(tail: Tail) -> str:

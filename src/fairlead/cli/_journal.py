@@ -18,8 +18,8 @@ def add_filters(parser: _show.Parser) -> None:
     _show.add_agent(parser, "only this agent")
     for name in ("session", "event", "tool", "hook"):
         add(f"--{name}", default="", metavar="NAME", help=f"only this {name}")
-    add("--decision", default="", choices=("", "none", "allow", "ask", "defer", "deny"), metavar="WORD",
-        help="none, allow, ask, defer or deny")  # fmt: skip
+    add("--decision", default="", choices=("", "none", "allow", "ask", "defer", "deny", "stop"), metavar="WORD",
+        help="none, allow, ask, defer, deny, or stop for the end of a turn")  # fmt: skip
     add("--failed", action="store_true", help="only where a hook has failed")
     add("--since", default="", metavar="WHEN", help="2h, 3d, or a date such as 2026-11-16 or 2026-11-16T12:30")
     add("--until", default="", metavar="WHEN", help="the same")

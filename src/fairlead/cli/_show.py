@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 USAGE = 64
 _STYLES = {
     "deny": "bold red", "error": "bold red", "ask": "bold magenta", "defer": "bold magenta", "warning": "magenta",
-    "allow": "green", "none": "dim", "dim": "dim", "title": "bold", "": "",
+    "stop": "bold red", "allow": "green", "none": "dim", "dim": "dim", "title": "bold", "": "",
 }  # fmt: skip
 
 

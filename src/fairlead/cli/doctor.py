@@ -88,7 +88,9 @@ def _print_end(page: _show.Page, examined: Examined) -> None:
     looked = f"{_show.counted(examined.hooks, 'hook')} in {_show.counted(len(examined.files), 'file')}"
     who = ", ".join(map(facts.title, examined.agents))
     levels = [finding.level for finding in examined.findings]
-    if not examined.agents:
+    if not examined.agents and levels:
+        page.prose("No agent was found on this machine or in this project: nobody calls a hook here.")
+    elif not examined.agents:
         page.prose("No agent was found on this machine or in this project, so there is nothing to look at.")
     elif levels:
         kinds = [_show.counted(levels.count(kind), kind) for kind in ("error", "warning", "note") if kind in levels]

@@ -164,10 +164,11 @@ def _print_one(entry: Entry, page: _show.Page) -> None:
             page.pair((label, "dim"), value, width=9)
     for hook in details.get("hooks", ()):
         page.line()
-        _print_hook(hook, page)
+        _print_hook(hook, page, entry["event"])
     if details.get("others"):
         page.line()
-        page.line((f"{_show.counted(details['others'], 'hook')} for other events or tools", "dim"))
+        others = _show.counted(details["others"], "hook")
+        page.line((f"{others} for other events or tools; `fairlead explain --entry {entry['n']}` says why", "dim"))
     page.line()
     word = entry["decision"]
     page.line([("decision  ", "dim"), ("nothing to say" if word == "none" else word, word)])
@@ -203,7 +204,7 @@ def _compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _print_hook(hook: dict[str, Any], page: _show.Page) -> None:
+def _print_hook(hook: dict[str, Any], page: _show.Page, event: str) -> None:
     word = hook.get("verdict")
     said = "not run" if word is None else ("-" if word == "none" else word)
     spent = f"  {_show.milliseconds(hook.get('ms'))}" if word is not None else ""
@@ -213,8 +214,22 @@ def _print_hook(hook: dict[str, Any], page: _show.Page) -> None:
     for label, style in (("why", "warning"), ("error", "error"), ("reason", "")):
         if hook.get(label) and not (label == "reason" and hook.get("error")):
             page.line((_show.shortened(hook[label]), style), indent=8)
+    hint = _hint(hook, event)
+    if hint:
+        page.line([("→ ", "dim"), (hint, "")], indent=8)
     if hook.get("facts"):
         page.line((", ".join(f"{name} {value}" for name, value in hook["facts"].items()), "dim"), indent=8)
+
+
+def _hint(hook: dict[str, Any], event: str) -> str:
+    """What would have helped, where the words of the failure tell it."""
+    from fairlead.doctor import hints
+
+    if hook.get("why"):
+        return hints.of_why(hook["why"])
+    if hook.get("verdict") == "deny" or not hook.get("error"):
+        return ""
+    return hints.of_error(hook["dialect"], event, hook["error"])
 
 
 # --- proof -------------------------------------------------------------------------------------------

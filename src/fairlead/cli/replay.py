@@ -55,8 +55,11 @@ def _main(words: list[str]) -> int:
 
 def _load(options: argparse.Namespace, project: str, agent: str) -> Hooks:
     from fairlead import Hooks
+    from fairlead.errors import InputError
 
-    where = options.project or (project if os.path.isdir(project) else _show.here())
+    where = options.project or project
+    if not os.path.isdir(where):
+        raise InputError("its project is gone")
     return Hooks.load(where, agent=agent, own=False, trust_project=options.trust_project)
 
 
@@ -124,7 +127,7 @@ def _print_sum(found: _Found, page: _show.Page) -> None:
     for problem, count in found.problems.items():
         page.line((f"{count:,} not judged: {problem}", "warning"))
     for name, count in found.unasked.items():
-        said = f"{name} was not asked about {count:,} of them: it was not in force then, and may do more than judge."
+        said = f"{name} was not asked about {count:,} of them: it was another then, and may do more than judge."
         page.line((said, "warning"))
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from fairlead.verdicts import Decision
 
 
+_NOTHING: Mapping[str, Any] = {}
+
+
 def keep(
     said: Mapping[str, Any],
     setting: Setting,
@@ -24,16 +27,26 @@ def keep(
     reply: Reply | dict[str, Any] | None,
     ms: float,
     raw: bytes = b"",
+    more: Mapping[str, Any] = _NOTHING,
 ) -> str:
     """What kept it out of the journal, if something did. Nobody waits for a full disk."""
+    problem = _traced(agent, event, decision, ms) if decision.trace is not None else ""
     mode = settings.mode(said, setting.environ)
     if mode == "off":
-        return ""
+        return problem
     details = recording.details(event, decision, reply, setting.project, raw if mode == "on" else None)
-    return _append(said, setting, recording.summary(agent, event, decision, ms), details)
+    return _append(said, setting, recording.summary(agent, event, decision, ms), {**details, **more}) or problem
 
 
-def keep_failure(said: Mapping[str, Any], setting: Setting, agent: str, event: str, reason: str, reply: Reply) -> str:
+def _traced(agent: str, event: Event, decision: Decision, ms: float) -> str:
+    from fairlead.telemetry.handing import hand_over
+
+    return hand_over(decision.trace, agent, event, decision, ms) if decision.trace is not None else ""
+
+
+def keep_failure(
+    said: Mapping[str, Any], setting: Setting, agent: str, event: str, reason: str, reply: Reply | dict[str, Any]
+) -> str:
     """What could not even be read is a refusal that somebody will ask about."""
     if settings.mode(said, setting.environ) == "off":
         return ""

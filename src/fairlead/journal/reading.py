@@ -68,7 +68,7 @@ class Log:
         """The newest entries that are wanted, the oldest of them first."""
         found: list[Entry] = []
         for segment in reversed(self.segments()):
-            if len(found) >= most or self._is_before(segment, wanted.since):
+            if len(found) >= most or self.is_before(segment, wanted.since):
                 break
             found = list(self._backwards(segment, wanted, most - len(found)))[::-1] + found
         return found
@@ -76,6 +76,8 @@ class Log:
     def all(self, wanted: Wanted) -> Iterator[Entry]:
         """From the oldest on, however many there are."""
         for segment in self.segments():
+            if self.is_before(segment, wanted.since):
+                continue
             with Lines(self.path(segment, LINES)) as lines:
                 for start, end in _candidates(lines, self._places(lines, segment, wanted)):
                     yield from self._taken(lines[start:end], segment, wanted)
@@ -129,7 +131,8 @@ class Log:
     def path(self, segment: int, kind: str) -> str:
         return os.path.join(self.folder, f"{segment:06d}{kind}")
 
-    def _is_before(self, segment: int, since: float) -> bool:
+    def is_before(self, segment: int, since: float) -> bool:
+        """Whether all of it is older."""
         try:
             return bool(since) and os.stat(self.path(segment, LINES)).st_mtime < since
         except FileNotFoundError:

@@ -20,6 +20,11 @@ LARGEST = 256 * 1024
 """Characters of one value of an event that are kept."""
 
 
+def decided(decision: Decision) -> str:
+    """In one word; ending the turn refuses what was asked, whatever else was said."""
+    return "stop" if decision.stop and decision.decision in ("none", "allow") else decision.decision
+
+
 def summary(agent: str, event: Event, decision: Decision, ms: float) -> dict[str, Any]:
     """What one searches for."""
     ran = [report for report in decision.reports if report.ran]
@@ -28,11 +33,34 @@ def summary(agent: str, event: Event, decision: Decision, ms: float) -> dict[str
         "session": event.session_id,
         "event": event.name,
         "tool": getattr(event, "tool_name", ""),
-        "decision": decision.decision,
-        "hooks": list(dict.fromkeys(report.hook.name for report in ran)),
+        "decision": decided(decision),
+        **_each(ran),
         "failed": sum(1 for report in ran if report.error),
         "ms": round(ms, 2),
     }
+
+
+WORDS = ("none", "allow", "defer", "ask", "deny", "failed", "late")
+"""What a hook may have said; the later weighs more."""
+
+
+def _each(ran: list[Report]) -> dict[str, Any]:
+    """The hooks by name, how long each took, and what each said where one has said anything."""
+    times: dict[str, float] = {}
+    said: dict[str, str] = {}
+    for report in ran:
+        name, word = report.hook.name, word_of(report.verdict.decision if report.verdict else "none", report.error)
+        times[name] = max(times.get(name, 0.0), round(report.ms, 2))
+        said[name] = max(said.get(name, word), word, key=WORDS.index)
+    found: dict[str, Any] = {"hooks": list(times), "times": list(times.values())}
+    return {**found, "said": list(said.values())} if any(word != "none" for word in said.values()) else found
+
+
+def word_of(verdict: str, error: str) -> str:
+    if error:
+        is_late = error.startswith("timed out") or (error.startswith("POST ") and ": timed out" in error)
+        return "late" if is_late else "failed"
+    return verdict if verdict in WORDS else "none"
 
 
 def details(
@@ -61,7 +89,8 @@ def _event(event: Event, raw: bytes) -> dict[str, Any]:
     """In our words; and in the agent's own, where they are others, so that it can be judged again exactly."""
     payload = event.payload()
     sent = raw.decode("utf-8", "replace") if len(raw) <= LARGEST else ""
-    found = {"payload": bounded(payload)}
+    kept = bounded(payload)
+    found: dict[str, Any] = {"payload": kept} if kept == payload else {"payload": kept, "cut": True}
     return found if not sent or _says(sent, payload) else {**found, "sent": sent}
 
 
@@ -72,7 +101,9 @@ def _says(sent: str, payload: dict[str, Any]) -> bool:
         return False
 
 
-def failure(agent: str, event: str, reason: str, reply: Reply, project: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def failure(
+    agent: str, event: str, reason: str, reply: Reply | dict[str, Any], project: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """An event that could not be judged at all."""
     short = {
         "agent": agent,
@@ -97,6 +128,7 @@ def _hook(report: Report, *, payloads: bool) -> dict[str, Any]:
     found: dict[str, Any] = {
         "name": hook.name,
         "handler": hook.handler.kind,
+        "runs": hook.handler.describe()[:LONGEST],
         "file": hook.origin.file,
         "place": list(hook.origin.path),
         "layer": hook.origin.layer,

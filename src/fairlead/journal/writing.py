@@ -7,6 +7,7 @@ import sys
 import time
 
 from fairlead import wire
+from fairlead.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,11 +115,11 @@ class Journal:
             for line in file:
                 if not line.endswith(b"\n"):
                     _append(self.path(at.segment, LINES), b"\n")
-                found = unchained(line)
-                if found is None:
+                found, number = unchained(line), _number(line)
+                if found is None or number is None:
                     at.offset = _size(self.path(at.segment, LINES))
                     return True
-                at.offset, at.count, at.chain = at.offset + len(line.rstrip(b"\n")) + 1, _number(line), found[1]
+                at.offset, at.count, at.chain = at.offset + len(line.rstrip(b"\n")) + 1, number, found[1]
         return False
 
     def _turn_over(self, at: Position) -> Position:
@@ -165,8 +166,13 @@ def unchained(line: bytes) -> tuple[bytes, str] | None:
     return (body + b"}", rest[:-2].decode("ascii", "replace")) if found and rest.endswith(b'"}') else None
 
 
-def _number(line: bytes) -> int:
-    return int(wire.decode_object(line)["n"])
+def _number(line: bytes) -> int | None:
+    """None for what is no entry: others can write into the folder too, and a disk can fail."""
+    try:
+        found = wire.decode_object(line).get("n")
+    except InputError:
+        return None
+    return found if isinstance(found, int) else None
 
 
 def sha256(data: bytes) -> str:

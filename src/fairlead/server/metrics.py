@@ -91,7 +91,7 @@ class Tail:
         try:
             entry = wire.decode_object(line)
             self._add(entry)
-        except (InputError, KeyError, TypeError, ValueError):  # cut short by the end of its writer, or not ours
+        except (InputError, KeyError, TypeError, ValueError, OverflowError):  # not written by us
             return
 
     def _add(self, entry: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ import getpass
 import hashlib
 import os
 import secrets
+from functools import cache
 from typing import TYPE_CHECKING
 
 from fairlead import people
@@ -75,6 +76,7 @@ def cookie_name(scheme: str) -> str:
     return f"__Host-{COOKIE}" if scheme == "https" else COOKIE
 
 
+@cache
 def owner() -> str:
     """The name of the person whose server this is."""
     try:
