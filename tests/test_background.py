@@ -46,6 +46,7 @@ def run_hook(fairlead: Callable[..., Ran]) -> RunHook:
     return lambda agent, payload: fairlead("hook", "--agent", agent, stdin=payload)
 
 
+TALKS = """echo '{"systemMessage": "done"}'"""
 SAYS = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "additionalContext": "two tests fail"}}
 
 
@@ -102,7 +103,7 @@ def test_what_failed_is_told_too(place: Home, run_hook: RunHook) -> None:
 
 
 def test_what_is_kept_is_private_and_has_an_end(place: Home) -> None:
-    place.write("fairlead.toml", '[[hook]]\non = "PreToolUse"\nrun = "cat"\nasync = true\n')
+    place.write("fairlead.toml", f'[[hook]]\non = "PreToolUse"\nrun = """{TALKS}"""\nasync = true\n')
     hooks = Hooks.load(place.project, environ=place.environ, managed="/nowhere", trust_project=True)
     hooks.hears = frozenset()
     for _ in range(3):
@@ -111,14 +112,14 @@ def test_what_is_kept_is_private_and_has_an_end(place: Home) -> None:
     (folder,) = {path.parent for path in answers(place)}
     assert [path.stat().st_mode & 0o077 for path in (folder, folder.parent, *answers(place))] == [0] * 5
     for number in range(MOST):
-        (folder / f"{number}.json").write_text("{}")
-    before = len(answers(place))
-    leave({"hook": "x"}, str(folder))
-    assert len(answers(place)) == before
+        (folder / f"{number:03}.json").write_text("{}")
+    leave({"hook": "the last"}, str(folder))
+    assert len(answers(place)) == MOST
+    assert any(b"the last" in path.read_bytes() for path in answers(place))
 
 
 def test_the_same_holds_in_the_library(place: Home) -> None:
-    place.write("fairlead.toml", '[[hook]]\non = "PreToolUse"\nrun = "echo {}"\nasync = true\nname = "quiet"\n')
+    place.write("fairlead.toml", f'[[hook]]\non = "PreToolUse"\nrun = """{TALKS}"""\nasync = true\nname = "quiet"\n')
     hooks = Hooks.load(place.project, environ=place.environ, managed="/nowhere", trust_project=True)
     decision = hooks.fire_sync(PreToolUse(session_id="s", tool_name="Bash", tool_input={}))
     assert [(report.hook.name, report.verdict) for report in decision.reports if report.verdict] != []

@@ -112,7 +112,8 @@ def as_engine(request: Request) -> Result:
         answer = half.write_result(spoken, decision)
         return Result(answer=answer, notes=(*decision.notes, *_recorded(request, hooks, event, decision, answer)))
     except FairleadError as error:
-        return refused(request.agent, _sentence(error))
+        result = refused(request.agent, _sentence(error))
+        return result.but(notes=(*result.notes, *_failure_recorded(request, _sentence(error), result.answer)))
 
 
 def _recorded(
@@ -121,16 +122,25 @@ def _recorded(
     from fairlead.journal.keeping import keep
 
     ms = (time.monotonic() - (request.started or time.monotonic())) * 1000
-    problem = keep(hooks.journal, hooks.setting, request.agent, event, decision, reply, ms, request.raw)
+    asked = {"named": request.event_name, "guard": request.guard}
+    more = {name: value for name, value in asked.items() if value}
+    problem = keep(hooks.journal, hooks.setting, request.agent, event, decision, reply, ms, request.raw, more)
     return (problem,) if problem else ()
 
 
-def _failure_recorded(request: Request, reason: str, reply: Reply) -> tuple[str, ...]:
+def _failure_recorded(request: Request, reason: str, reply: Reply | dict[str, Any]) -> tuple[str, ...]:
     from fairlead.journal.keeping import keep_failure
 
     project = request.project or os.getcwd()
     hooks = Hooks.load(project, environ=request.environ, managed=request.managed, dialects=("fairlead",))
     problem = keep_failure(hooks.journal, hooks.setting, request.agent, request.event_name, reason, reply)
+    hooks.traced = True
+    if hooks.traces:
+        from fairlead.telemetry.handing import hand_over_failure
+
+        problem = (
+            hand_over_failure(hooks.telemetry, hooks.setting, request.agent, request.event_name, reason) or problem
+        )
     return (problem,) if problem else ()
 
 
@@ -151,8 +161,9 @@ def _load(request: Request, event: Event, *, own: bool, reads: tuple[str, ...] =
         active=request.active,
         trust_project=request.trust_project,
     )
+    hooks.traced = True
     if request.guard:
-        hooks.register(_whole_guard())
+        hooks.register(whole_guard())
     half = dialects.agent_half(request.agent)
     add_asking(hooks, request.agent, request.environ)
     able = half.CAN.get(event.name, half.CAN["*"])
@@ -162,7 +173,7 @@ def _load(request: Request, event: Event, *, own: bool, reads: tuple[str, ...] =
     return hooks
 
 
-def _whole_guard() -> Hook:
+def whole_guard() -> Hook:
     from fairlead.handlers.guard import EVENTS, PACKS, Guarded
 
     origin = Origin(dialect="fairlead", layer="code")

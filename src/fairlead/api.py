@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     from typing import Any, Self, TypeVar
 
     from fairlead.errors import Problem
+    from fairlead.telemetry.tracing import Trace
     from fairlead.verdicts import Decision
 
     F = TypeVar("F", bound=Callable[..., Any])
 
 HEARS = frozenset({"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"})
+TELEMETRY = "FAIRLEAD_OTEL"
+"""`1` switches OpenTelemetry on, where the configuration says nothing about it."""
 _PLANS_LIMIT = 1024
 OBJECT_TIMEOUT = 60.0
 """Seconds for a hook that is an object and says nothing about its time."""
@@ -43,6 +46,10 @@ class Hooks:
         """Hooks in files that do not count, because a nearer file replaces them."""
         self.journal: Mapping[str, Any] = {}
         """What the configuration says about recording events."""
+        self.telemetry: Mapping[str, Any] = {}
+        """What it says about OpenTelemetry."""
+        self.traced = False
+        """Whether OpenTelemetry hears of what is fired here, where that is switched on."""
         self.record = False
         """Whether what is fired here goes into the journal; `fairlead hook` sees to that itself."""
         self.stops: Stops | None = Stops()
@@ -88,7 +95,8 @@ class Hooks:
         hooks = cls(loaded.hooks, problems=loaded.problems, setting=setting)
         hooks.replaced = loaded.replaced
         hooks.journal = loaded.journal
-        hooks.record = record
+        hooks.telemetry = loaded.telemetry
+        hooks.record = hooks.traced = record
         return hooks
 
     def __iter__(self) -> Iterator[Hook]:
@@ -178,13 +186,13 @@ class Hooks:
 
     async def fire(self, event: Event, *, deadline: float | None = None) -> Decision:
         """What the hooks say to this event. `deadline` is on the monotonic clock."""
-        started = time.perf_counter()
-        return self._settled(event, await driving.drive(self._judge(event, deadline)), started)
+        started, trace = time.perf_counter(), self._trace(event)
+        return self._settled(event, await driving.drive(self._judge(event, deadline, trace)), started, trace)
 
     def fire_sync(self, event: Event, *, deadline: float | None = None) -> Decision:
         """The same without an event loop of the caller's."""
-        started = time.perf_counter()
-        return self._settled(event, driving.drive_blocking(self._judge(event, deadline)), started)
+        started, trace = time.perf_counter(), self._trace(event)
+        return self._settled(event, driving.drive_blocking(self._judge(event, deadline, trace)), started, trace)
 
     def session(self, session_id: str, cwd: str = "") -> Session:
         """For tools that fire events themselves: fills in whose they are."""
@@ -199,7 +207,21 @@ class Hooks:
             found = self._plans[key] = engine.plan(self._hooks, event)
         return found
 
-    def _settled(self, event: Event, decision: Decision, started: float) -> Decision:
+    def _trace(self, event: Event) -> Trace | None:
+        if not self.traces:
+            return None
+        from fairlead.telemetry.tracing import begin
+
+        return begin(event, self.telemetry, self.setting)
+
+    @property
+    def traces(self) -> bool:
+        """A project's word does not count, and an address alone switches nothing on."""
+        return self.traced and bool(self.telemetry.get("enabled", self.setting.environ.get(TELEMETRY) == "1"))
+
+    def _settled(self, event: Event, decision: Decision, started: float, trace: Trace | None) -> Decision:
+        if trace is not None:
+            decision = decision.but(trace=trace)
         if self.stops is not None:
             decision = self.stops.settle(event, decision)
         if self._has_background and event.name in self.hears:
@@ -215,12 +237,13 @@ class Hooks:
         problem = keeping.keep(self.journal, self.setting, self.setting.agent, event, decision, None, ms)
         return decision.but(notes=(*decision.notes, problem)) if problem else decision
 
-    def _judge(self, event: Event, deadline: float | None) -> engine.Judging:
+    def _judge(self, event: Event, deadline: float | None, trace: Trace | None) -> engine.Judging:
         if not isinstance(event, Event):
             raise UsageError(
                 f"fire takes an event, not {type(event).__name__}", hint="Event.from_payload reads Claude Code's JSON"
             )
         setting = self.setting if deadline is None else self.setting.but(deadline=deadline)
+        setting = setting if trace is None else setting.but(trace=trace)
         return engine.judge(self.plan(event), event, setting)
 
     def _add(

@@ -65,8 +65,7 @@ def leave(news: dict[str, Any], folder: str) -> None:
 
     _make_private(folder)
     _sweep(os.path.dirname(folder))
-    if len(os.listdir(folder)) >= MOST:
-        return
+    _make_room(folder)
     descriptor, path = tempfile.mkstemp(dir=folder, prefix=".")
     with os.fdopen(descriptor, "wb") as file:
         file.write(wire.encode(news))
@@ -76,6 +75,16 @@ def leave(news: dict[str, Any], folder: str) -> None:
 def _make_private(folder: str) -> None:
     for place in (os.path.dirname(os.path.dirname(folder)), os.path.dirname(folder), folder):
         os.makedirs(place, mode=0o700, exist_ok=True)
+
+
+def _make_room(folder: str) -> None:
+    """The oldest goes: what was said last matters more."""
+    names = sorted(name for name in os.listdir(folder) if not name.startswith("."))
+    for name in names[: max(0, len(names) - MOST + 1)]:
+        try:
+            os.unlink(os.path.join(folder, name))
+        except OSError:  # it has just been heard
+            pass
 
 
 def _sweep(place: str) -> None:

@@ -238,19 +238,26 @@ def _make_ready(report: Report, setting: Setting) -> None:
     if report.why:
         return
     try:
-        report.why = _does_not_apply(hook, event) if hook.condition is not None else ""
+        report.why = has_run(hook, event) or (does_not_apply(hook, event) if hook.condition is not None else "")
         if not report.why:
+            setting = setting if setting.trace is None else setting.trace.entered(report, setting)
             report.work = hook.handler.start(hook, event, setting)
     except Exception as error:  # noqa: BLE001  # also what a stranger's module does on import
         report.outcome = error
 
 
-def _does_not_apply(hook: Hook, event: Event) -> str:
+def has_run(hook: Hook, event: Event) -> str:
+    once = hook.options.get("once")
+    return "" if once is None else str(once(event))
+
+
+def does_not_apply(hook: Hook, event: Event) -> str:
     """Who is asked about a whole call is asked if the condition holds for a part of it."""
     assert hook.condition is not None  # noqa: S101  # for mypy
     if hook.handler.kind not in ASKED_ONCE:
         return hook.condition(event)
-    reasons = [hook.condition(view) for view in tools.views(None, event)]
+    own_words = dialects.hook_half(hook.origin.dialect).TOOLS
+    reasons = [hook.condition(view) for view in tools.views(own_words, event)]
     return "" if "" in reasons else reasons[0]
 
 
@@ -260,7 +267,7 @@ def _settle(half: HookHalf, report: Report, setting: Setting) -> None:
     report.facts = getattr(report.outcome, "facts", report.facts)
     report.verdict = verdict = _conclude(half, report)
     once = report.hook.options.get("once")
-    if once is not None and not (report.error or verdict.denies):
+    if once is not None and setting.asks_people and not (report.error or verdict.denies):  # a rehearsal does not count
         once.ran(report.event)
     if half.log is not None:
         half.log(report, setting)

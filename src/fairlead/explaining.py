@@ -93,7 +93,38 @@ def check(hooks: Hooks) -> list[Problem]:
     return sorted(dict.fromkeys(found), key=lambda problem: (problem.file, problem.line, problem.column))
 
 
+def taken_for_another(hook: Hook, setting: Setting) -> tuple[str, str] | None:
+    """Groups as Claude Code has them, below an event in the wrong case: read as claude-agent's, they are hooks; Claude
+    Code itself never calls them."""
+    path = hook.origin.path
+    if hook.origin.dialect != "claude-agent" or len(path) != 5 or not str(path[1])[:1].islower():
+        return None
+    if setting.agent == "claude-agent" or _is_named_in_files("claude-agent", setting):
+        return None
+    written, right = str(path[1]), hook.events[0]
+    hint = f"write {right!r}; for claude-agent, say so with [files] in fairlead.toml"
+    return f"Claude Code has no event {written!r}: this is read as if it were claude-agent's", hint
+
+
+def _is_named_in_files(dialect: str, setting: Setting) -> bool:
+    """Whether somebody has said in a fairlead.toml that a file is this dialect's."""
+    from fairlead import documents
+    from fairlead.errors import ConfigError
+
+    places = Places(home=setting.home, project=setting.project, environ=setting.environ)
+    for source in dialects.hook_half("fairlead").sources(places):
+        try:
+            if f'"{dialect}"' in (documents.read_text(source.path) or ""):
+                return True
+        except ConfigError:
+            continue
+    return False
+
+
 def _problems_of(hook: Hook, setting: Setting) -> Iterator[Problem]:
+    mistaken = taken_for_another(hook, setting)
+    if mistaken:
+        yield _problem(hook, hook.origin.path[:2], *mistaken)
     cannot_compile = hook.matcher.check()
     if cannot_compile:
         hint = "write it in RE2's syntax; until then the hook runs for everything"
@@ -101,7 +132,7 @@ def _problems_of(hook: Hook, setting: Setting) -> Iterator[Problem]:
     else:
         for message, hint in _never_matches(hook):
             yield _problem(hook, hook.matcher_path, message, hint)
-    for path, message, hint in _cannot_answer(hook, setting):
+    for path, message, hint in cannot_answer(hook, setting):
         yield _problem(hook, (*hook.origin.path, *path), message, hint)
 
 
@@ -112,7 +143,7 @@ def _problem(hook: Hook, path: Path, message: str, hint: str, level: str = "warn
     return Problem(file=hook.origin.file, line=line, column=column, level=level, message=message, hint=hint)
 
 
-_CLAUDE_CODE_TOOLS = (
+CLAUDE_CODE_TOOLS = (
     "Agent", "AskUserQuestion", "Bash", "BashOutput", "Edit", "ExitPlanMode", "Glob", "Grep", "KillShell", "LS",
     "MultiEdit", "NotebookEdit", "NotebookRead", "Read", "Skill", "SlashCommand", "Task", "TodoWrite", "WebFetch",
     "WebSearch", "Write",
@@ -127,7 +158,7 @@ def _never_matches(hook: Hook) -> Iterator[tuple[str, str]]:
     if not any(issubclass(event_class(name), ToolEvent) for name in hook.events):
         return
     tool = text.partition("(")[0]
-    if text.endswith(")") and tool in _CLAUDE_CODE_TOOLS and not hook.matcher(tool):
+    if text.endswith(")") and tool in CLAUDE_CODE_TOOLS and not hook.matcher(tool):
         hint = f'write "{tool}", and look at the rest in the hook itself'
         yield f"the matcher {text!r} never matches: it is compared with the name {tool!r} alone", hint
         return
@@ -139,14 +170,14 @@ def _never_matches(hook: Hook) -> Iterator[tuple[str, str]]:
 
 
 def _wrong_case(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    tools = {tool.lower(): tool for tool in _CLAUDE_CODE_TOOLS}
+    tools = {tool.lower(): tool for tool in CLAUDE_CODE_TOOLS}
     for name in sorted(names):
         right = tools.get(name.lower(), name)
         if right != name:
             yield f"Claude Code has no tool {name!r}", f"did you mean {right!r}?"
 
 
-def _cannot_answer(hook: Hook, setting: Setting) -> Iterator[tuple[Path, str, str]]:
+def cannot_answer(hook: Hook, setting: Setting) -> Iterator[tuple[Path, str, str]]:
     """Path below the hook's entry, message, hint."""
     from fairlead.handlers.command import Command, Script
     from fairlead.handlers.function import Named
@@ -154,7 +185,7 @@ def _cannot_answer(hook: Hook, setting: Setting) -> Iterator[tuple[Path, str, st
 
     handler: Any = hook.handler
     if handler.kind == "background":
-        yield from _cannot_answer(hook.but(handler=handler.handler), setting)
+        yield from cannot_answer(hook.but(handler=handler.handler), setting)
     elif isinstance(handler, Missing):
         if hook.origin.dialect != "fairlead":  # whose reader has said so already
             yield (), f"{handler.wanted} hooks are not supported yet", _until_then(hook, None)
@@ -222,9 +253,33 @@ def _missing_program(hook: Hook, handler: Any, setting: Setting) -> Iterator[tup
     elif found and not os.access(found, os.X_OK):
         hint = f"chmod +x {found}; {_until_then(hook, 126 if in_shell else None)}"
         yield key, f"{program!r} is not executable", hint
+    elif found and (problem := _unstartable(found, environ, in_shell=in_shell)):
+        yield key, problem[0], f"{problem[1]}; {_until_then(hook, 127 if in_shell else None)}"
     elif found and _is_script_of(found, script) and not os.path.exists(os.path.join(folder, script)):
         exits = 2 if "python" in os.path.basename(found) else 127  # CPython's own exit code for a missing file
         yield key, f"there is no script {script!r}", _looked(script, folder, hook, exits)
+
+
+def _unstartable(program: str, environ: Mapping[str, str], *, in_shell: bool) -> tuple[str, str] | None:
+    """Its first line names no interpreter, or one that is not there."""
+    from fairlead.doctor.programs import cannot_start
+
+    return cannot_start(program, environ.get("PATH", os.defpath), in_shell=in_shell)
+
+
+def unset_variable(hook: Hook, setting: Setting) -> str:
+    """The variable without which nobody knows what is to be started; one with a default of its own is fine."""
+    import re
+
+    from fairlead.handlers.command import Command
+
+    handler = hook.handler
+    if not isinstance(handler, Command) or handler.args is not None:
+        return ""
+    environ = {**setting.environ, **handler.env, **_variables(hook, setting)}
+    first = next(iter(_first_words(handler.command)), "")
+    names = re.findall(r"\$(?:(\w+)|\{(\w+)\})", first)
+    return next((one or other for one, other in names if (one or other) not in environ), "")
 
 
 def _program_and_script(handler: Any, environ: Mapping[str, str]) -> tuple[str, str]:
@@ -365,7 +420,7 @@ def account(hooks: Hooks, event: Event, decision: Decision, agent: str) -> dict[
         **_about(hooks, event, agent),
         **heard(hooks, event, decision, agent),
         "merged": said(decision),
-        "hooks": _numbered([*map(_reported, decision.reports), *_left_out(hooks, event)], event),
+        "hooks": _numbered([*_all_reported(hooks, decision), *_left_out(hooks, event)], event),
     }
 
 
@@ -400,7 +455,14 @@ def _as_hook(reply: Reply) -> dict[str, Any]:
 
 def _entry(hook: Hook, *, matched: bool, why: str) -> dict[str, Any]:
     return {**described(hook), "matched": matched, "why": why, "verdict": None, "reason": "", "said": None,
-            "ms": None, "error": "", "input": None, "facts": {}}  # fmt: skip
+            "ms": None, "error": "", "hint": "", "input": None, "facts": {}}  # fmt: skip
+
+
+def _all_reported(hooks: Hooks, decision: Decision) -> Iterator[dict[str, Any]]:
+    from fairlead.doctor import hints
+
+    for report in decision.reports:
+        yield {**_reported(report), "hint": hints.of(report, hooks.setting)}
 
 
 def _reported(report: Report) -> dict[str, Any]:
@@ -423,7 +485,20 @@ def _left_out(hooks: Hooks, event: Event) -> Iterator[dict[str, Any]]:
     yield from _repeated(hooks, event)
     for hook in hooks.replaced:
         if event.name in hook.events and hook.matches(event, engine.names_for(hook.origin.dialect, event)):
-            yield _entry(hook, matched=True, why="is replaced by a hook in a nearer file")
+            entry = _entry(hook, matched=True, why="is replaced by a hook in a nearer file")
+            yield {**entry, "hint": _nearer(hook, hooks)}
+
+
+def _nearer(hook: Hook, hooks: Hooks) -> str:
+    """Where the hooks of the same system and event stand that count instead."""
+    places = [
+        str(other.origin)
+        for other in hooks
+        if other.origin.dialect == hook.origin.dialect
+        and set(other.events) & set(hook.events)
+        and other.origin.file != hook.origin.file
+    ]
+    return f"the nearer one: {', '.join(places)}" if places else ""
 
 
 def _repeated(hooks: Hooks, event: Event) -> Iterator[dict[str, Any]]:
@@ -437,15 +512,27 @@ def _repeated(hooks: Hooks, event: Event) -> Iterator[dict[str, Any]]:
 
 
 def _planned(hooks: Hooks, event: Event) -> Iterator[dict[str, Any]]:
+    from fairlead.doctor import hints
+
     plan = hooks.plan(event)
     for group in plan.groups:
         for batch in group.batches:
             for hook in batch:
-                why = hook.condition(event) if hook.condition is not None else ""
+                why = engine.has_run(hook, event) or _condition_of(hook, event)
                 yield _entry(hook, matched=True, why=why)
     yield from _left_out(hooks, event)
     for hook, why, matched in plan.skipped:
-        yield _entry(hook, matched=matched, why=why)
+        hint = hints.of_skipped(hook, event, why, hooks.setting)
+        yield {**_entry(hook, matched=matched, why=why), "hint": hint}
+
+
+def _condition_of(hook: Hook, event: Event) -> str:
+    """Why it would not apply to any part of the call, in the words of its own system."""
+    if hook.condition is None:
+        return ""
+    own_words = dialects.hook_half(hook.origin.dialect).TOOLS
+    reasons = [hook.condition(view) for view in tools.views(own_words, event)]
+    return "" if "" in reasons else reasons[0]
 
 
 def _numbered(entries: Iterable[dict[str, Any]], event: Event | None = None) -> list[dict[str, Any]]:

@@ -27,6 +27,8 @@ class Loaded(Record):
     """Hooks that a nearer file has put its own in the place of."""
     journal: Mapping[str, Any] = {}  # never changed: records are frozen
     """What `[journal]` says; the organisation's word over the user's."""
+    telemetry: Mapping[str, Any] = {}  # the same
+    """What `[telemetry]` says."""
 
 
 def load(
@@ -57,12 +59,13 @@ def load(
         hooks=tuple(hooks),
         problems=tuple(problems),
         replaced=tuple(_replaced(readings, hooks)),
-        journal=_journal(natives),
+        journal=_said("journal", natives),
+        telemetry=_said("telemetry", natives),
     )
 
 
-def _journal(natives: Iterable[tuple[Source, Reading]]) -> dict[str, Any]:
-    said = {source.owner: reading.settings.get("journal", {}) for source, reading in natives}
+def _said(table: str, natives: Iterable[tuple[Source, Reading]]) -> dict[str, Any]:
+    said = {source.owner: reading.settings.get(table, {}) for source, reading in natives}
     return {**said.get("user", {}), **said.get("managed", {})}
 
 

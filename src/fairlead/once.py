@@ -24,12 +24,19 @@ class Once:
         self._folder = os.path.join(state_folder(places.environ, places.home), "once")
 
     def __call__(self, event: Event) -> str:
+        if not event.session_id:  # all who do not say which session they are would be one
+            return ""
         return "has `once`, and has run in this session" if os.path.exists(self._mark(event)) else ""
 
     def ran(self, event: Event) -> None:
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        self._sweep()
-        os.close(os.open(self._mark(event), os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
+        if not event.session_id:
+            return
+        try:
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            self._sweep()
+            os.close(os.open(self._mark(event), os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
+        except OSError:  # a full disk is no reason to refuse a call: the hook runs once more
+            pass
 
     def _mark(self, event: Event) -> str:
         import hashlib

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from fairlead import dialects
 from fairlead._record import Record
-from fairlead.answering import told
+from fairlead.answering import told, whole_guard
 from fairlead.api import Hooks
 from fairlead.errors import FairleadError
 from fairlead.events import Event
 from fairlead.hooks import HookFailed
+from fairlead.journal.recording import LONGEST, decided
 from fairlead.verdicts import Verdict
 from fairlead.work import Call
 
@@ -83,7 +84,7 @@ class Silent(Recorded):
 
 def replay(entries: Iterable[Entry], load: Callable[[str, str], Hooks], *, run_all: bool = False) -> Iterator[Judged]:
     """Each entry with its details; `load` gives the hooks of a project, as an agent would ask them."""
-    known: dict[tuple[str, str], Hooks] = {}
+    known: dict[tuple[str, str, bool], Hooks] = {}
     for entry in entries:
         try:
             yield _judge(entry, known, load, run_all=run_all)
@@ -92,17 +93,21 @@ def replay(entries: Iterable[Entry], load: Callable[[str, str], Hooks], *, run_a
 
 
 def _judge(
-    entry: Entry, known: dict[tuple[str, str], Hooks], load: Callable[[str, str], Hooks], *, run_all: bool
+    entry: Entry, known: dict[tuple[str, str, bool], Hooks], load: Callable[[str, str], Hooks], *, run_all: bool
 ) -> Judged:
     details = entry.get("details", {})
     if not details.get("payload"):
         return Judged(entry=entry, problem="its payload was not kept")
+    if details.get("cut"):
+        return Judged(entry=entry, problem="it was too long to be kept whole")
     if entry["agent"] not in dialects.AGENT_HALVES:
         return Judged(entry=entry, problem=f"there is no agent {entry['agent']!r}")
     event = event_of(entry)
-    key = (details.get("project", ""), entry["agent"])
+    key = (details.get("project", ""), entry["agent"], bool(details.get("guard")))
     if key not in known:
-        known[key] = load(*key)
+        known[key] = load(*key[:2])
+        if key[2]:
+            known[key].register(whole_guard())
     now = known[key]
     hooks = now if run_all else _without_effects(now, details.get("hooks", ()))
     hooks.setting = hooks.setting.but(asks_people=False)
@@ -116,7 +121,7 @@ def event_of(entry: Entry) -> Event:
     details = entry["details"]
     if not details.get("sent"):
         return Event.from_payload(details["payload"])
-    return dialects.agent_half(entry["agent"]).read_event(details["sent"].encode(), entry["event"], {})
+    return dialects.agent_half(entry["agent"]).read_event(details["sent"].encode(), details.get("named", ""), {})
 
 
 def hook_looks(hooks: Hooks, hook: Hook, event: Event) -> bool:
@@ -126,7 +131,7 @@ def hook_looks(hooks: Hooks, hook: Hook, event: Event) -> bool:
 def _compared(entry: Entry, decision: Decision, unasked: tuple[str, ...]) -> Judged:
     return Judged(
         entry=entry,
-        now=decision.decision,
+        now=decided(decision),
         reason=decision.reason,
         updated_input=decision.updated_input,
         unasked=unasked,
@@ -148,6 +153,6 @@ def _stand_in(hook: Hook, said: Mapping[tuple[Any, ...], Mapping[str, Any]]) -> 
         return hook
     found = said.get((hook.name, hook.origin.file, hook.origin.path))
     handler: Handler = Silent(said={}, handler=hook.handler)
-    if found is not None:
+    if found is not None and found.get("runs") == hook.handler.describe()[:LONGEST]:
         handler = Recorded(said=found, handler=hook.handler)
-    return hook.but(handler=handler)
+    return hook.but(handler=handler, options={**hook.options, "once": None})

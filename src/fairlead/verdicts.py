@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar, Self
 
     from fairlead.hooks import Report
+    from fairlead.telemetry.tracing import Trace
 
 RANK = {"none": 0, "allow": 1, "ask": 2, "defer": 3, "deny": 4}
 """Where no dialect says otherwise, the strongest word wins."""
@@ -91,6 +92,8 @@ class Decision(Verdict):
     """What the hooks of each dialect said together, before everything was merged."""
     notes: tuple[str, ...] = ()
     """What was skipped, failed or weakened, in sentences for people."""
+    trace: Trace | None = None
+    """Its span, where somebody traces."""
 
     @property
     def allowed(self) -> bool:

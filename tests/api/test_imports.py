@@ -22,9 +22,20 @@ HEAVY = frozenset(
 
 LEVELS: list[tuple[str, ...]] = [
     ("cli", "__main__", "demo", "server", "integrations"),
-    ("__init__", "compat", "answering", "explaining", "installing", "doctor", "running", "replaying"),
+    (
+        "__init__",
+        "compat",
+        "answering",
+        "explaining",
+        "installing",
+        "doctor",
+        "running",
+        "replaying",
+        "left_running",
+        "testing",
+    ),
     ("api",),
-    ("engine", "driving", "layers", "left_running"),
+    ("engine", "driving", "layers"),
     ("handlers", "dialects"),
     (
         "guard",
@@ -35,6 +46,7 @@ LEVELS: list[tuple[str, ...]] = [
         "outgoing",
         "background",
         "journal",
+        "telemetry",
         "once",
     ),
     (

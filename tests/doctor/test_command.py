@@ -160,5 +160,5 @@ def test_no_shape_breaks_a_check(content: object, machine: Machine, place: Home)
 def test_every_check_is_a_module_and_every_module_with_a_check_is_made() -> None:
     import pkgutil
 
-    helpers = {"facts", "finding", "scene", "commands"}
+    helpers = {"facts", "finding", "scene", "commands", "hints"}
     assert {module.name for module in pkgutil.iter_modules(doctor.__path__)} - helpers == set(doctor.CHECKS)

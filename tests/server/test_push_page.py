@@ -19,7 +19,10 @@ from tests.server.push_service import LONG, Browser, PushService
 from tests.server.service import Service
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the page is tested with Playwright")
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed (scripts/packages chromium)")
+pytestmark = [
+    pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed (scripts/packages chromium)"),
+    pytest.mark.soak,  # a Chromium without a screen forgets about one notification in twenty that it was told to show
+]
 
 SUBSCRIBES = """
   const given = %s;

@@ -211,7 +211,13 @@ class Machine(RuleBasedStateMachine):
             self.store._change("DELETE FROM rules WHERE id = ?", command)
             self.store.add_rule(
                 Rule(
-                    id=command, scope="user", within="", tool="Bash", command=command, folder="/p", created_by="ann",
+                    id=command,
+                    scope="user",
+                    within="",
+                    tool="Bash",
+                    command=command,
+                    folder="/p",
+                    created_by="ann",
                     created_at=0.0,
                 )
             )

@@ -196,12 +196,12 @@ def test_cases_go_to_the_file_that_is_named(guarded: Home, fairlead: Fairlead, a
     assert not (guarded.project / CASES).exists()
 
 
-VALUES = st.recursive(
+PLAIN = (
     st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(st.characters()),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(st.characters()), inner, max_size=4),
-    max_leaves=12,
+    | st.text(st.characters())
 )  # fmt: skip
+NESTED = PLAIN | st.lists(PLAIN, max_size=4) | st.dictionaries(st.text(st.characters()), PLAIN, max_size=4)
+VALUES = NESTED | st.lists(NESTED, max_size=3) | st.dictionaries(st.text(st.characters()), NESTED, max_size=3)
 
 
 @given(st.dictionaries(st.text(st.characters()), VALUES, max_size=5))

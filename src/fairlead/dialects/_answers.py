@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairlead.dialects._common import loose_json
-from fairlead.verdicts import NONE, Verdict
+from fairlead.verdicts import NONE, Verdict, join_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ def restraint(verdict: Verdict) -> Verdict | None:
 
 def in_background(verdict: Verdict) -> Verdict:
     """An async hook is too late to decide anything; what it has to say still arrives."""
-    if not verdict.context and not verdict.user_message:
+    refusal = verdict.reason if verdict.denies else ""
+    context = join_lines((verdict.context, refusal, verdict.stop_reason))
+    if not context and not verdict.user_message:
         return NONE
-    return Verdict(context=verdict.context, user_message=verdict.user_message)
+    return Verdict(context=context, user_message=verdict.user_message)

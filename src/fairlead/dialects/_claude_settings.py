@@ -6,7 +6,7 @@ import os
 
 from fairlead import documents
 from fairlead.dialects import _claude_files, _elsewhere
-from fairlead.dialects._common import Reader, all_of, given, left_running, once_a_session, read_groups
+from fairlead.dialects._common import Reader, all_of, file_name, given, left_running, once_a_session, read_groups
 from fairlead.dialects.claude_code import EVENTS, NAME, SESSION_END, SETTINGS, TIMEOUT, TIMEOUTS
 from fairlead.events import EVENTS as ALL_EVENTS
 from fairlead.handlers.command import Command
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _TIMEOUTS_BY_TYPE = {"prompt": 30.0, "agent": 60.0}
 _SESSION_END_MOST = 60.0
+_A_DAY = 24 * 3600.0
+"""For hooks in the background, whose own time is not enforced; nothing lives for ever."""
 _TYPES = ("command", "prompt", "agent", "http", "mcp_tool")
 _KEYS = (
     "type", "command", "args", "shell", "if", "timeout", "statusMessage", "once", "onFailure", "async", "asyncRewake",
@@ -99,9 +101,9 @@ def _read_handler(reader: Reader, event: str, group: Any, entry: Any, path: Path
             origin=Origin(dialect=NAME, layer=source.layer, file=source.path, path=path),
             matcher=matcher_for(event, pattern),
             matcher_path=(*path[:-2], "matcher"),
-            timeout=None if entry.get("async") is True else _timeout(reader, event, entry, path, places),
+            timeout=_A_DAY if entry.get("async") is True else _timeout(reader, event, entry, path, places),
             on_error="allow" if in_background else _on_failure(reader, event, entry, path),
-            condition=all_of(_claude_files.scope(source, data, places), once, _if(reader, event, entry, path, places)),
+            condition=all_of(_claude_files.scope(source, data, places), _if(reader, event, entry, path, places)),
             options=given(
                 {"async": in_background or None, "rewakes": entry.get("asyncRewake") is True or None, "root": root,
                  "plugin": os.path.basename(root), "owner": source.owner, "if": entry.get("if"), "once": once,
@@ -207,6 +209,4 @@ def _if(reader: Reader, event: str, entry: Any, path: Path, places: Places) -> C
 
 
 def _name(handler: Handler, root: str) -> str:
-    words = handler.describe().split() or [handler.kind]
-    name = os.path.basename(words[0]).rstrip(":")
-    return f"{os.path.basename(root)}:{name}" if root else name
+    return f"{os.path.basename(root)}:{file_name(handler)}" if root else file_name(handler)

@@ -65,8 +65,15 @@ def tool_matcher(event: str, pattern: str) -> Matcher:
     return whole_name(pattern) if issubclass(event_class(event), ToolEvent) else everything(pattern)
 
 
+_NAME_LENGTH = 48
+
+
 def file_name(handler: Handler) -> str:
-    """A short name for a hook that has none: the program that it starts."""
+    """A short name for a hook that has none: the program that it starts, the address or the model that it asks."""
+    if handler.kind in ("prompt", "agent"):
+        return handler.describe()[:_NAME_LENGTH].rstrip()
+    if handler.kind == "http":
+        return handler.describe().partition("://")[2].partition("?")[0][:_NAME_LENGTH]
     words = handler.describe().split() or [handler.kind]
     return (words[0].rpartition("/")[2] or words[0]).rstrip(":")
 

@@ -144,14 +144,10 @@ def read_verdict(hook: Hook, event: Event, result: Result) -> Verdict:
         if event.name != "PreModelSwitch" or hook.on_error:
             raise
         return Verdict(user_message=f"hook {hook.name}: {failed}")  # see on_failure
-    return _in_background(hook, verdict, result) if hook.options.get("async") else verdict
-
-
-def _in_background(hook: Hook, verdict: Verdict, result: Result) -> Verdict:
+    if not hook.options.get("async"):
+        return verdict
     from fairlead.dialects._answers import in_background
 
-    if hook.options.get("rewakes") and result.exit_code == 2:
-        verdict = verdict.but(context=verdicts.join_lines((verdict.context, verdict.reason)))
     return in_background(verdict)
 
 

@@ -128,7 +128,7 @@ def _read_handler(reader: Reader, event: str, group: Any, entry: Any, path: Path
             origin=Origin(dialect=NAME, layer=source.layer, file=source.path, path=path),
             matcher=name_list(_pattern(reader, event, group, (*path[:-2], "matcher")), separators="|", plain=""),
             matcher_path=(*path[:-2], "matcher"),
-            timeout=None if in_background else _timeout(reader, event, entry, path),
+            timeout=24 * 3600.0 if in_background else _timeout(reader, event, entry, path),
             on_error="allow" if in_background else "",
             options=given({"async": in_background or None}),
         )

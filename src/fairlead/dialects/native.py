@@ -12,7 +12,6 @@ from fairlead import documents, verdicts, wire
 from fairlead.dialects import HookInput, Reading, Source
 from fairlead.dialects._common import (
     Reader,
-    all_of,
     did_you_mean,
     json_output,
     left_running,
@@ -174,7 +173,7 @@ def _read_hook(
     once = once_a_session((reader.source.path, *path), places) if wants_once else None
     timeout = _TIMEOUTS.get(handler.kind, _TIMEOUT)
     if _flag(reader, entry, "async", path, default=False):
-        handler = _in_background(reader, handler, path)
+        handler = _in_background(reader, handler, events, path)
     reader.hooks.append(
         Hook(
             name=_text(reader, entry, "name", path) or f"{os.path.basename(reader.source.path)}#{index + 1}",
@@ -188,7 +187,7 @@ def _read_hook(
             priority=_priority(reader, entry.get("priority", 0), (*path, "priority")),
             on_error=_on_error(reader, entry.get("on_error"), (*path, "on_error")) or ("deny" if asks else ""),
             enabled=_flag(reader, entry, "enabled", path, default=True),
-            condition=all_of(once, _condition(reader, entry.get("if"), (*path, "if"), places)),
+            condition=_condition(reader, entry.get("if"), (*path, "if"), places),
             options={
                 "once": once,
                 "status": _text(reader, entry, "status", path),
@@ -199,10 +198,14 @@ def _read_hook(
     )
 
 
-def _in_background(reader: Reader, handler: Handler, path: Path) -> Handler:
+def _in_background(reader: Reader, handler: Handler, events: list[str], path: Path) -> Handler:
     if handler.kind in ("approval", "guard"):
         reader.problem((*path, "async"), f"{handler.kind} decides, and cannot be left running", "it is waited for")
         return handler
+    if not GUARDED.isdisjoint(events):
+        reader.warn(
+            (*path, "async"), "a hook that nobody waits for cannot refuse anything", "take async out if it should"
+        )
     return left_running(handler)
 
 
@@ -447,7 +450,8 @@ def read_verdict(hook: Hook, event: Event, result: Result) -> Verdict:
         raise HookFailed(f"cannot be run (exit {result.exit_code})" + (f": {said}" if said else ""))
     if result.exit_code:
         return _refusal(hook, event, result)
-    output = json_output(result) or _last_line(result)
+    output = json_output(result)
+    output = _last_line(result) if output is None else output
     if output is not None:
         return read_value(hook, event, output)
     text = text_of(result.stdout)

@@ -148,7 +148,7 @@ def _read_handler(reader: Reader, event: str, group: Any, entry: Any, path: Path
             origin=Origin(dialect=NAME, layer=source.layer, file=source.path, path=path),
             matcher=everything(matcher.text) if event == "InstructionsLoaded" else matcher,
             matcher_path=(*path[:-2], "matcher"),
-            timeout=None if in_background else _timeout(reader, entry, path),
+            timeout=24 * 3600.0 if in_background else _timeout(reader, entry, path),
             on_error="allow" if in_background else _on_failure(reader, entry, path),
             condition=_about_file(matcher) if event == "InstructionsLoaded" and matcher.text else None,
             options=given(

@@ -17,7 +17,7 @@ _HAS_IF = ("claude-code", "fairlead")
 """Whose hooks can have a rule beside their matcher."""
 _READS_JSON_FIRST = ("claude-code",)
 """Agents that take output for plain text unless it begins with a brace."""
-_SHOWN = 80
+_SHOWN = 400
 
 
 def of(report: Report, setting: Setting) -> str:
@@ -39,16 +39,23 @@ def _of_another(hook: Hook, setting: Setting) -> str:
 
 
 def of_skipped(hook: Hook, event: Event, why: str, setting: Setting) -> str:
-    from fairlead.engine import UNTRUSTED, names_for
+    from fairlead.engine import names_for
 
-    if why == UNTRUSTED:
-        return "look at it, then vouch for the project: `fairlead init --scope project --trust-project`"
     if why == "is switched off":
         return _switch(hook, setting)
     if why.startswith("its matcher "):
         return of_matcher(hook.origin.dialect, hook.matcher.text, names_for(hook.origin.dialect, event))
     if why.startswith("its rule "):
         return f'the rule in "if" is about other calls than {_call(event)}: change it, or take it out'
+    return of_why(why)
+
+
+def of_why(why: str) -> str:
+    """For a hook of which only the words are left."""
+    from fairlead.engine import UNTRUSTED
+
+    if why == UNTRUSTED:
+        return "look at it, then vouch for the project: `fairlead init --scope project --trust-project`"
     if why.startswith("has `once`"):
         return "take out `once`, or begin a new session"
     return ""
@@ -95,9 +102,8 @@ def _nearly(dialect: str, word: str, name: str) -> Iterator[str]:
     if word.lower() == name.lower():
         yield f"upper and lower case count: write {name!r}"
     elif word.startswith("mcp_") and name.startswith(f"{word}_"):
-        yield f"this is a server and no tool: write '{word}{name[len(word)]}_.*'" if "__" in name else (
-            f"this is a server and no tool: write '{word}_.*'"
-        )
+        between = "__" if name.startswith(f"{word}__") else "_"
+        yield f"this is a server and no tool: write '{word}{between}.*'"
     elif word in ALIASES.get(name, ()):
         yield f"{facts.title(dialect)} calls this tool {name!r}"
     elif len(word) > 1 and re.fullmatch(r"\w+", word) and word in name:

@@ -45,13 +45,20 @@ def _found(hook: Hook, level: str, message: str, fix: str, key: str = "") -> Fin
 
 
 def _asked_by_nobody(hooks: Sequence[Hook], scene: Scene) -> Iterator[Finding]:
-    from fairlead.doctor.own_entry import is_installed
+    from fairlead.doctor.scene import look
 
-    if not any(is_installed(agent, scene) for agent in scene.agents):
+    # With --agent the scene has only that one, and another may call us.
+    if not _is_called(scene) and not _is_called(look(scene.places)):
         what = "no agent here calls Fairlead, so the hooks in this file never run"
         fix = "`fairlead init` writes the call into the settings of your agents"
         file = hooks[0].origin.file  # without a line: what is wrong with the first hook has to be heard, too
         yield Finding(level="warning", agent=OURSELVES, check="own_hooks", message=what, fix=fix, file=file)
+
+
+def _is_called(scene: Scene) -> bool:
+    from fairlead.doctor.own_entry import is_installed
+
+    return any(is_installed(agent, scene) for agent in scene.agents)
 
 
 def _decides_nothing(hook: Hook) -> Iterator[Finding]:

@@ -61,7 +61,7 @@ class Http(Record):
         seconds = TIMEOUT if limit is None else max(limit - 0.25, limit * 0.9)
         hang_up = HangUp()
         sending = Sending(
-            headers=self._headers(target, setting.environ),
+            headers=self._headers(target, setting.environ) | _traced(setting),
             body=dialects.hook_half(hook.origin.dialect).hook_input(hook, event, setting).stdin,
             environ=setting.environ,
             ends=time.monotonic() + seconds,
@@ -137,6 +137,14 @@ class Http(Record):
 
     def __repr__(self) -> str:
         return f"Http(url={shown(self.url)!r}, headers={list(self.headers)!r}, allowed_env={self.allowed_env!r})"
+
+
+def _traced(setting: Setting) -> dict[str, bytes]:
+    if setting.trace is None:
+        return {}
+    from fairlead.telemetry.tracing import headers
+
+    return headers(setting)
 
 
 # --- headers -----------------------------------------------------------------------------------------
