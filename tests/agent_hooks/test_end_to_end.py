@@ -122,6 +122,6 @@ def test_the_example_in_the_documentation_is_right(place: Home, fairlead: Run) -
     page = (Path(__file__).resolve().parents[2] / "docs" / "handlers" / "agent.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     place.write("~/.config/fairlead/fairlead.toml", example)
-    ran = fairlead("check", "--json")
+    ran = fairlead("check", "--json", env={"ANTHROPIC_API_KEY": "sk-of-the-test"})
     assert ran.json == []
     assert "agent with fast: Read the Makefile." in fairlead("list").out.decode()

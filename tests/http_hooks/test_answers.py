@@ -216,6 +216,9 @@ class _Once:
     def __init__(self) -> None:
         self.runs = 0
 
+    def __call__(self, _event: Event) -> str:
+        return ""
+
     def ran(self, _event: Event) -> None:
         self.runs += 1
 

@@ -92,5 +92,5 @@ def test_the_example_of_the_page_is_right(desk: Desk, fairlead: Run) -> None:
     assert "[mcp_servers.policy]" in example
     desk.config.parent.mkdir(parents=True)
     desk.config.write_text(example)
-    ran = fairlead("check", "--json")
+    ran = fairlead("check", "--json", env={"POLICY_TOKEN": "of-the-test"})
     assert (ran.code, ran.json) == (0, []), ran.err
