@@ -254,8 +254,13 @@ def has_run(hook: Hook, event: Event) -> str:
 def does_not_apply(hook: Hook, event: Event) -> str:
     """Who is asked about a whole call is asked if the condition holds for a part of it."""
     assert hook.condition is not None  # noqa: S101  # for mypy
-    if hook.handler.kind not in ASKED_ONCE:
-        return hook.condition(event)
+    return no_part(hook, event) if hook.handler.kind in ASKED_ONCE else hook.condition(event)
+
+
+def no_part(hook: Hook, event: Event) -> str:
+    """Why a hook applies to no part of a call, each in the words of the hook's own system."""
+    if hook.condition is None:
+        return ""
     own_words = dialects.hook_half(hook.origin.dialect).TOOLS
     reasons = [hook.condition(view) for view in tools.views(own_words, event)]
     return "" if "" in reasons else reasons[0]

@@ -518,21 +518,12 @@ def _planned(hooks: Hooks, event: Event) -> Iterator[dict[str, Any]]:
     for group in plan.groups:
         for batch in group.batches:
             for hook in batch:
-                why = engine.has_run(hook, event) or _condition_of(hook, event)
+                why = engine.has_run(hook, event) or engine.no_part(hook, event)
                 yield _entry(hook, matched=True, why=why)
     yield from _left_out(hooks, event)
     for hook, why, matched in plan.skipped:
         hint = hints.of_skipped(hook, event, why, hooks.setting)
         yield {**_entry(hook, matched=matched, why=why), "hint": hint}
-
-
-def _condition_of(hook: Hook, event: Event) -> str:
-    """Why it would not apply to any part of the call, in the words of its own system."""
-    if hook.condition is None:
-        return ""
-    own_words = dialects.hook_half(hook.origin.dialect).TOOLS
-    reasons = [hook.condition(view) for view in tools.views(own_words, event)]
-    return "" if "" in reasons else reasons[0]
 
 
 def _numbered(entries: Iterable[dict[str, Any]], event: Event | None = None) -> list[dict[str, Any]]:

@@ -13,8 +13,8 @@ from fairlead._record import Record
 from fairlead.documents import BadDocument, parse_json, read_text
 from fairlead.errors import ConfigError
 from fairlead.hooks import HookFailed
-from fairlead.outgoing import parse, shown
 from fairlead.process import MARK
+from fairlead.targets import parse, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

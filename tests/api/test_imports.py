@@ -44,6 +44,7 @@ LEVELS: list[tuple[str, ...]] = [
         "mcp_process",
         "mcp_servers",
         "outgoing",
+        "targets",
         "background",
         "journal",
         "telemetry",

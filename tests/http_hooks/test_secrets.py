@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.handlers.http import Http, problem
-from fairlead.outgoing import parse, shown
+from fairlead.targets import parse, shown
 from tests.conftest import Home, Ran
 from tests.http_hooks.conftest import BASH, Request, Server, error, http_hook, reply
 

@@ -15,7 +15,8 @@ import pytest
 
 from fairlead import Hooks
 from fairlead.hooks import HookFailed
-from fairlead.outgoing import Answer, HangUp, Sending, parse, post
+from fairlead.outgoing import Answer, HangUp, Sending, post
+from fairlead.targets import parse
 from tests.http_hooks.conftest import (
     AUTHORITY,
     BASH,

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead import outgoing
+from fairlead import outgoing, targets
 from fairlead.handlers.http import Http, allowed, problem
-from fairlead.outgoing import parse
+from fairlead.targets import parse
 from tests.http_hooks.conftest import AUTHORITY, DENY, Request, Server, decide, error, http_hook, reply
 
 Serve = Callable[..., Server]
@@ -57,7 +57,7 @@ def test_a_url_that_is_none_fails_before_anything_is_sent(url: str) -> None:
 
 @given(st.text(max_size=60) | st.from_regex(r"https?://[^/]*/.*", fullmatch=True))
 def test_any_text_is_a_url_or_a_value_error(text: str) -> None:
-    assert outgoing.shown(text).isprintable()
+    assert targets.shown(text).isprintable()
     assert isinstance(problem(text), str)
     try:
         target = parse(text)
@@ -142,7 +142,7 @@ def test_a_list_allows_what_its_patterns_say(pattern: str, url: str, *, fits: bo
 @given(st.text("ab*", max_size=12), st.text("ab", max_size=12))
 def test_a_star_is_any_text(pattern: str, text: str) -> None:
     wanted = re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), text) is not None
-    assert outgoing._glob(pattern, text) is wanted
+    assert targets._glob(pattern, text) is wanted
 
 
 def test_a_pattern_full_of_stars_takes_no_time() -> None:

@@ -6,7 +6,7 @@ import os
 
 from fairlead import documents
 from fairlead.dialects import _claude_files, _elsewhere
-from fairlead.dialects._common import Reader, all_of, file_name, given, left_running, once_a_session, read_groups
+from fairlead.dialects._common import A_DAY, Reader, all_of, file_name, given, left_running, once_a_session, read_groups
 from fairlead.dialects.claude_code import EVENTS, NAME, SESSION_END, SETTINGS, TIMEOUT, TIMEOUTS
 from fairlead.events import EVENTS as ALL_EVENTS
 from fairlead.handlers.command import Command
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 _TIMEOUTS_BY_TYPE = {"prompt": 30.0, "agent": 60.0}
 _SESSION_END_MOST = 60.0
-_A_DAY = 24 * 3600.0
-"""For hooks in the background, whose own time is not enforced; nothing lives for ever."""
 _TYPES = ("command", "prompt", "agent", "http", "mcp_tool")
 _KEYS = (
     "type", "command", "args", "shell", "if", "timeout", "statusMessage", "once", "onFailure", "async", "asyncRewake",
@@ -101,7 +99,7 @@ def _read_handler(reader: Reader, event: str, group: Any, entry: Any, path: Path
             origin=Origin(dialect=NAME, layer=source.layer, file=source.path, path=path),
             matcher=matcher_for(event, pattern),
             matcher_path=(*path[:-2], "matcher"),
-            timeout=_A_DAY if entry.get("async") is True else _timeout(reader, event, entry, path, places),
+            timeout=A_DAY if entry.get("async") is True else _timeout(reader, event, entry, path, places),
             on_error="allow" if in_background else _on_failure(reader, event, entry, path),
             condition=all_of(_claude_files.scope(source, data, places), _if(reader, event, entry, path, places)),
             options=given(

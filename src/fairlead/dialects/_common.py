@@ -307,6 +307,10 @@ def all_of(*conditions: Callable[[Event], str] | None) -> Callable[[Event], str]
     return lambda event: next(filter(None, (condition(event) for condition in asked)), "")
 
 
+A_DAY = 24 * 3600.0
+"""For hooks in the background, whose own time agents do not enforce; nothing lives for ever."""
+
+
 def left_running(handler: Handler) -> Handler:
     """The same, but nobody waits for it."""
     from fairlead.handlers.background import Background

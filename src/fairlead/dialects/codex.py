@@ -8,6 +8,7 @@ from fairlead import documents, verdicts, wire
 from fairlead.dialects import HookInput, Source, _claude_reply, _elsewhere
 from fairlead.dialects._agents import answer, read_named
 from fairlead.dialects._common import (
+    A_DAY,
     Reader,
     all_run,
     exit_2,
@@ -128,7 +129,7 @@ def _read_handler(reader: Reader, event: str, group: Any, entry: Any, path: Path
             origin=Origin(dialect=NAME, layer=source.layer, file=source.path, path=path),
             matcher=name_list(_pattern(reader, event, group, (*path[:-2], "matcher")), separators="|", plain=""),
             matcher_path=(*path[:-2], "matcher"),
-            timeout=24 * 3600.0 if in_background else _timeout(reader, event, entry, path),
+            timeout=A_DAY if in_background else _timeout(reader, event, entry, path),
             on_error="allow" if in_background else "",
             options=given({"async": in_background or None}),
         )

@@ -9,6 +9,7 @@ from fairlead import verdicts, wire
 from fairlead.dialects import HookInput, _claude_reply, _elsewhere, _gemini_settings
 from fairlead.dialects._agents import answer, read_named
 from fairlead.dialects._common import (
+    A_DAY,
     Reader,
     all_run,
     cut_answer,
@@ -148,7 +149,7 @@ def _read_handler(reader: Reader, event: str, group: Any, entry: Any, path: Path
             origin=Origin(dialect=NAME, layer=source.layer, file=source.path, path=path),
             matcher=everything(matcher.text) if event == "InstructionsLoaded" else matcher,
             matcher_path=(*path[:-2], "matcher"),
-            timeout=24 * 3600.0 if in_background else _timeout(reader, entry, path),
+            timeout=A_DAY if in_background else _timeout(reader, entry, path),
             on_error="allow" if in_background else _on_failure(reader, entry, path),
             condition=_about_file(matcher) if event == "InstructionsLoaded" and matcher.text else None,
             options=given(

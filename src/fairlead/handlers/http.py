@@ -8,7 +8,8 @@ from fairlead import dialects, wire
 from fairlead._record import Record
 from fairlead._version import __version__
 from fairlead.hooks import HookFailed
-from fairlead.outgoing import HangUp, NoAnswer, Sending, addresses_in, basic, is_listed, parse, post, shown
+from fairlead.outgoing import HangUp, NoAnswer, Sending, basic, post
+from fairlead.targets import addresses_in, is_listed, parse, shown
 from fairlead.verdicts import NONE
 from fairlead.work import Call, Result
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     from fairlead.events import Event
     from fairlead.hooks import Hook, Setting
-    from fairlead.outgoing import Answer, Target
+    from fairlead.outgoing import Answer
+    from fairlead.targets import Target
     from fairlead.verdicts import Verdict
 
 TIMEOUT = 600.0
