@@ -116,3 +116,40 @@ def test_another_input_is_a_difference_too(place: Home, fairlead: Fairlead, aske
     place.write(USER, "")
     (difference,) = replayed(fairlead)[1]["differences"]
     assert (difference["was"], difference["now"], difference["updated_input"]) == ("none", "none", None)
+
+
+def test_what_was_cut_is_not_judged(place: Home, fairlead: Fairlead, asked: Callable[..., None]) -> None:
+    place.write(USER, 'guard = "all"\n')
+    asked("echo " + "x" * 300_000 + "; rm -rf /")
+    assert replayed(fairlead)[1]["not_judged"] == {"it was too long to be kept whole": 1}
+
+
+def test_the_end_of_a_turn_is_a_decision(place: Home, fairlead: Fairlead, asked: Callable[..., None]) -> None:
+    script = place.script("~/stop.sh", """echo '{"continue": false, "stopReason": "enough"}'""")
+    place.write(USER, f'[[hook]]\non = "PreToolUse"\nname = "stop"\nrun = "{script}"\n')
+    asked("ls")
+    (entry,) = [json.loads(line) for line in fairlead("log", "--json", "--decision", "stop").out.splitlines()]
+    assert entry["hooks"] == ["stop"]
+    place.write(USER, "")
+    assert [(one["was"], one["now"]) for one in replayed(fairlead)[1]["differences"]] == [("stop", "none")]
+
+
+def test_a_rehearsal_does_not_count_as_a_run(place: Home, fairlead: Fairlead, asked: Callable[..., None]) -> None:
+    runs = place.root / "runs"
+    place.write(USER, f'[[hook]]\non = "PreToolUse"\nrun = "echo x >> {runs}"\nonce = true\n')
+    asked("ls")
+    for mark in (place.home / ".local/state/fairlead/once").iterdir():
+        mark.unlink()
+    fairlead("replay")
+    fairlead("explain", "--project", str(place.project), stdin=event())
+    asked("ls")
+    assert runs.read_text() == "x\nx\nx\n"  # the first, the one explained, and the real one after it
+
+
+def test_a_project_that_has_gone_is_said(place: Home, fairlead: Fairlead) -> None:
+    place.write(USER, 'guard = "all"\n')
+    gone = place.root / "gone"
+    gone.mkdir()
+    fairlead("hook", "--agent", "claude-code", "--project", str(gone), stdin=event())
+    gone.rmdir()
+    assert replayed(fairlead)[1]["not_judged"] == {"its project is gone": 1}
