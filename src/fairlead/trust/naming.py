@@ -1,0 +1,186 @@
+"""Which programs of the project a command names, and where in its text.
+
+Nothing is run, and nothing has to be understood exactly: whatever looks like the path of a program that is there
+counts. One that is named without being run costs a question more; one that is not found would run unseen.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from fairlead._record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_INSTALLED = frozenset({"node_modules", ".venv", "venv", ".tox", ".nox", "__pypackages__", ".git", "site-packages"})
+"""Folders that an installer fills: what lies there only works where it lies, and no repository brings it."""
+_PATH = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-+@%,/=:")
+CODE = (
+    ".sh", ".bash", ".zsh", ".fish", ".py", ".pyw", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".rb", ".pl", ".php",
+    ".lua", ".ps1", ".awk", ".jq", ".sed", ".tcl", ".r", ".jl", ".exs", ".go", ".pyz", ".jar",
+)  # fmt: skip
+RUNNERS = frozenset(
+    """
+    sh bash dash zsh ksh fish ash busybox python python3 pypy pypy3 node nodejs deno bun tsx ts-node ruby perl php lua
+    pwsh powershell awk gawk jq sed Rscript julia elixir go java osascript tclsh uv uvx pipx poetry pipenv hatch run
+    exec env sudo doas time timeout nice nohup setsid stdbuf xargs source . command builtin eval if then else elif while
+    until do not and or ! { npx
+    """.split()
+)
+"""Words after which a file is run, or read as a program."""
+_ENDS_COMMAND = ";|&(\n`{"
+_PIPED = ("| sh", "|sh", "| bash", "|bash", "| zsh", "|zsh", "| python", "|python", "| node", "|node", "eval ", "<(")
+VARIABLES = (
+    "CLAUDE_PROJECT_DIR", "FAIRLEAD_PROJECT_DIR", "CODEX_PROJECT_DIR", "GEMINI_PROJECT_DIR", "QWEN_PROJECT_DIR",
+    "CURSOR_PROJECT_DIR", "COPILOT_PROJECT_DIR", "CODEMIE_PROJECT_DIR", "AMCP_PROJECT_DIR", "PROJECT_DIR", "PWD",
+)  # fmt: skip
+"""What stands for the project's folder in a command."""
+
+
+class Named(Record):
+    """A program of the project, and the part of the text that names it."""
+
+    start: int
+    end: int
+    path: str
+    """Seen from the project."""
+    runs: bool = True
+    """Whether it is run there; else it is only handed to another program, which may change it."""
+
+
+def in_text(text: str, project: str) -> list[Named]:
+    """Without overlap, in order. Quoted words are looked at whole first: they may hold blanks."""
+    folders = ["", *_folders(text, project)]
+    everything = any(mark in text for mark in _PIPED)
+    found: list[Named] = []
+    for start, end, value in (*_quoted(text), *_bare(text)):
+        path = _file(value, project, folders)
+        if not path or any(one.start < end and start < one.end for one in found):
+            continue
+        runs = everything or _is_run(text[:start])
+        if runs or is_program(project, path):
+            found.append(Named(start=start, end=end, path=path, runs=runs))
+    return sorted(found, key=lambda one: one.start)
+
+
+def in_words(words: Sequence[str], project: str) -> list[tuple[int, Named]]:
+    """Of a program and its arguments: the word, and the program in it. A word may be a whole script for a shell."""
+    found = []
+    for index, word in enumerate(words):
+        path = _file(_without_variable(word), project, [""])
+        before = [one for one in words[:index] if one[:1] != "-"]
+        runs = index == 0 or (bool(before) and _runs(before[-1]))
+        if path and (runs or is_program(project, path)):
+            found.append((index, Named(start=0, end=len(word), path=path, runs=runs)))
+        elif not path and any(mark in word for mark in " \n;|&"):
+            found += [(index, named) for named in in_text(word, project)]
+    return found
+
+
+def unseen(text: str, project: str) -> list[str]:
+    """Words that look like a program of the project and are not there: nothing can be said about what they run."""
+    known = in_text(text, project)
+    words = [(start, value) for start, _end, value in _bare(text) if _looks_like_code(value)]
+    found = [value for start, value in words if not any(one.start <= start < one.end for one in known)]
+    return [value for value in found if not inside(project, value) and (value[:1] != "/" or project in value)]
+
+
+def is_program(project: str, path: str) -> bool:
+    return path.endswith(CODE) or os.access(os.path.join(project, path), os.X_OK)
+
+
+def inside(project: str, path: str) -> str:
+    """The path of a regular file of the project, seen from it; empty for everything else."""
+    full = os.path.normpath(os.path.join(project, path))
+    if not full.startswith(f"{project}/"):
+        return ""
+    relative = full[len(project) + 1 :]
+    if not _INSTALLED.isdisjoint(relative.split("/")):
+        return ""
+    try:
+        return relative if stat.S_ISREG(os.stat(full).st_mode) else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def _file(value: str, project: str, folders: Sequence[str]) -> str:
+    if not value or value in (".", ".."):
+        return ""
+    return next((path for folder in folders if (path := inside(project, os.path.join(folder, value)))), "")
+
+
+def _looks_like_code(value: str) -> bool:
+    return value.endswith(CODE) or value.startswith(("./", "../"))
+
+
+def _is_run(before: str) -> bool:
+    """Whether what follows this text is started, or read as a program."""
+    cut = max(before.rfind(mark) for mark in _ENDS_COMMAND)
+    words = [word.strip("\"'") for word in before[cut + 1 :].split()]
+    words = [word for word in words if word and word[0] != "-" and "=" not in word]
+    return not words or _runs(words[-1]) or before.rstrip().endswith("<")
+
+
+def _runs(word: str) -> bool:
+    name = os.path.basename(word)
+    return name in RUNNERS or name.rstrip("0123456789.") in RUNNERS
+
+
+def _folders(text: str, project: str) -> list[str]:
+    """Folders of the project that are named: `cd hooks && ./check.sh`."""
+    words = [value for _, _, value in (*_quoted(text), *_bare(text))]
+    return [word for word in words if word and word[0] != "/" and os.path.isdir(os.path.join(project, word))]
+
+
+def _quoted(text: str) -> Iterator[tuple[int, int, str]]:
+    """What stands in quotation marks, with the rest of a path after it."""
+    for mark in "\"'":
+        at = text.find(mark)
+        while at >= 0:
+            end = text.find(mark, at + 1)
+            if end < 0:
+                break
+            tail = end + 1
+            while tail < len(text) and text[tail] in _PATH:
+                tail += 1
+            yield at, tail, _without_variable(text[at + 1 : end] + text[end + 1 : tail])
+            at = text.find(mark, end + 1)
+
+
+def _bare(text: str) -> Iterator[tuple[int, int, str]]:
+    at = 0
+    while at < len(text):
+        end = _variable_end(text, at)
+        if end == at and text[at] not in _PATH:
+            at += 1
+            continue
+        while end < len(text) and text[end] in _PATH:
+            end += 1
+        yield from _parts(at, text[at:end])
+        at = max(end, at + 1)
+
+
+def _parts(at: int, word: str) -> Iterator[tuple[int, int, str]]:
+    """The word, and what follows `=` or `:` in it: `--config=rules.py`."""
+    yield at, at + len(word), _without_variable(word)
+    for mark in "=:":
+        cut = word.find(mark)
+        if 0 <= cut < len(word) - 1:
+            yield at + cut + 1, at + len(word), _without_variable(word[cut + 1 :])
+
+
+def _variable_end(text: str, at: int) -> int:
+    for name in VARIABLES if text[at] == "$" else ():
+        for written in (f"${{{name}}}", f"${name}"):
+            if text.startswith(written, at):
+                return at + len(written)
+    return at
+
+
+def _without_variable(word: str) -> str:
+    """`$CLAUDE_PROJECT_DIR/hooks/x.sh` without its beginning."""
+    end = _variable_end(word, 0) if word[:1] == "$" else 0
+    return word[end:].lstrip("/") if end else word

@@ -1,0 +1,127 @@
+"""What the programs that a hook runs pull in of their own project. Looked up when somebody is asked for trust."""
+
+from __future__ import annotations
+
+import os
+
+from fairlead.trust import naming
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MOST = 500
+"""Files of one hook: beyond it, somebody has to say what belongs to it."""
+_LARGEST_TEXT = 1 << 20
+_SHELLS = (".sh", ".bash", ".zsh", ".ksh")
+_SCRIPTS = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
+
+
+def all_of(paths: Iterable[str], project: str) -> list[str]:
+    """These files, and those of the project that they import, source or start; seen from the project."""
+    found: dict[str, None] = {}
+    waiting = list(paths)
+    while waiting and len(found) <= MOST:
+        path = waiting.pop(0)
+        if path not in found:
+            found[path] = None
+            waiting += _named_by(path, project)
+    return sorted(found)
+
+
+def _named_by(path: str, project: str) -> Iterator[str]:
+    text = _text(os.path.join(project, path))
+    kind = _kind(path, text)
+    folder = os.path.dirname(path)
+    if kind == "python":
+        yield from _imports(text, folder, project)
+    elif kind == "shell":
+        yield from _started(text, folder, project)
+    elif kind == "script":
+        yield from _required(text, folder, project)
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_LARGEST_TEXT)
+    except OSError:
+        return ""
+    return "" if b"\0" in data else data.decode("utf-8", "replace")
+
+
+def _kind(path: str, text: str) -> str:
+    first = text.partition("\n")[0] if text.startswith("#!") else ""
+    if path.endswith((".py", ".pyw")) or "python" in first:
+        return "python"
+    if path.endswith(_SHELLS) or first.endswith("sh") or "sh " in first:
+        return "shell"
+    return "script" if path.endswith(_SCRIPTS) or "node" in first else ""
+
+
+def _imports(text: str, folder: str, project: str) -> Iterator[str]:
+    """Modules beside it, and files that it names."""
+    import ast
+
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                yield from module_files(name.name, folder, project)
+        elif isinstance(node, ast.ImportFrom):
+            base = os.path.join(folder, *[".."] * (node.level - 1)) if node.level else folder
+            module = node.module or ""
+            yield from module_files(module, base, project)
+            for name in node.names:
+                yield from module_files(f"{module}.{name.name}" if module else name.name, base, project)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from _path_in(node.value, folder, project)
+
+
+def module_files(name: str, folder: str, project: str) -> Iterator[str]:
+    parts = [part for part in name.split(".") if part]
+    for count in range(1, len(parts) + 1):
+        base = os.path.join(folder, *parts[:count])
+        for candidate in (f"{base}.py", os.path.join(base, "__init__.py")):
+            path = naming.inside(project, candidate)
+            if path:
+                yield path
+
+
+def _started(text: str, folder: str, project: str) -> Iterator[str]:
+    for line in text.splitlines():
+        if line.lstrip().startswith("#"):
+            continue
+        for word in line.replace('"', " ").replace("'", " ").split():
+            yield from _path_in(word, folder, project)
+
+
+def _path_in(word: str, folder: str, project: str) -> Iterator[str]:
+    """A program that is named: from the script's own folder (`$(dirname "$0")/lib.sh`) or from the project."""
+    word = word.strip("\"'`;()&|")
+    for start in ("$", "{", "}"):
+        word = word.rpartition(start)[2] if start in word else word
+    tail = word.partition("/")[2] if not word.startswith((".", "/")) and ")" in word else word
+    for candidate in (os.path.join(folder, tail.lstrip("/")), tail, _after_first(word, folder)):
+        path = naming.inside(project, candidate) if candidate else ""
+        if path and naming.is_program(project, path):
+            yield path
+
+
+def _after_first(word: str, folder: str) -> str:
+    """`DIR/lib.sh`, where DIR came out of a variable."""
+    tail = word.partition("/")[2]
+    return os.path.join(folder, tail) if tail else ""
+
+
+def _required(text: str, folder: str, project: str) -> Iterator[str]:
+    for quote in "\"'`":
+        for word in text.split(quote)[1::2]:
+            if word.startswith(("./", "../")):
+                for end in ("", *_SCRIPTS, "/index.js", "/index.mjs", "/index.ts", ".json"):
+                    path = naming.inside(project, os.path.join(folder, word + end))
+                    if path:
+                        yield path

@@ -1,0 +1,114 @@
+"""The programs of the project that a handler runs, and the handler that runs their copies instead."""
+
+from __future__ import annotations
+
+import os
+
+from fairlead.errors import ConfigError
+from fairlead.handlers.background import Background
+from fairlead.handlers.command import Command, Script
+from fairlead.handlers.function import Named
+from fairlead.trust import naming
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fairlead.hooks import Handler, Hook
+
+_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-+@%,/")
+
+
+def named(handler: Handler, project: str) -> list[str]:
+    """Seen from the project."""
+    if isinstance(handler, Background):
+        return named(handler.handler, project)
+    if isinstance(handler, Command):
+        if handler.args is None:
+            return [one.path for one in naming.in_text(handler.command, project)]
+        return [one.path for _, one in naming.in_words((handler.command, *handler.args), project)]
+    if isinstance(handler, Script):
+        return [path for path in [_script(handler, project)] if path]
+    return _module_files(handler, project) if isinstance(handler, Named) else []
+
+
+def declared(hook: Hook, project: str) -> list[str]:
+    """`files` of the hook: further programs and data that it needs. Patterns as a shell has them."""
+    import glob
+
+    found: list[str] = []
+    for pattern in hook.options.get("files", ()):
+        matches = sorted(glob.glob(pattern, root_dir=project, recursive=True, include_hidden=True))
+        inside = [path for path in (naming.inside(project, one) for one in matches) if path]
+        if not inside:
+            raise ConfigError(f"{hook.name} declares the file {pattern!r}, which is not there")
+        found += inside
+    return found
+
+
+def unseen(handler: Handler, project: str) -> list[str]:
+    """Programs that it seems to run, and that are not there."""
+    if isinstance(handler, Background):
+        return unseen(handler.handler, project)
+    if not isinstance(handler, Command):
+        return []
+    return naming.unseen(" ".join((handler.command, *(handler.args or ()))), project)
+
+
+def from_copies(handler: Handler, project: str, copies: str) -> Handler:
+    """The same, with the copies in the place of the project's own programs."""
+    if isinstance(handler, Command):
+        if handler.args is None:
+            return handler.but(command=_replaced(handler.command, naming.in_text(handler.command, project), copies))
+        return _words_replaced(handler, project, copies)
+    if isinstance(handler, Script):
+        path = _script(handler, project)
+        return handler.but(script=os.path.join(copies, path), roots=()) if path else handler
+    if isinstance(handler, Named):
+        return handler.but(roots=tuple(_moved(root, project, copies) for root in handler.roots), apart=True)
+    return handler
+
+
+def _words_replaced(handler: Command, project: str, copies: str) -> Command:
+    words = [handler.command, *(handler.args or ())]
+    by_word: dict[int, list[naming.Named]] = {}
+    for index, one in naming.in_words(words, project):
+        by_word.setdefault(index, []).append(one)
+    for index, found in by_word.items():
+        whole = len(found) == 1 and (found[0].start, found[0].end) == (0, len(words[index]))
+        if whole and found[0].runs:
+            words[index] = os.path.join(copies, found[0].path)
+        elif not whole:
+            words[index] = _replaced(words[index], found, copies)
+    return handler.but(command=words[0], args=tuple(words[1:]))
+
+
+def _replaced(text: str, found: Sequence[naming.Named], copies: str) -> str:
+    if any(one.runs for one in found) and not all(_SAFE.issuperset(one.path) for one in found if one.runs):
+        raise ConfigError("a program with a blank or another odd character in its name cannot be run from its copy")
+    if not _SAFE.issuperset(copies):
+        raise ConfigError(f"{copies} holds a blank or another odd character")
+    for one in reversed(found):
+        if one.runs:
+            text = text[: one.start] + os.path.join(copies, one.path) + text[one.end :]
+    return text
+
+
+def _script(handler: Script, project: str) -> str:
+    places = [os.path.join(root, handler.script) for root in handler.roots] or [handler.script]
+    found = next((place for place in places if os.path.isfile(place)), "")
+    return naming.inside(project, found) if found else ""
+
+
+def _module_files(handler: Named, project: str) -> list[str]:
+    from fairlead.trust.needing import module_files
+
+    module = handler.target.replace(":", ".").rpartition(".")[0]
+    roots = [root for root in handler.roots if root == project or root.startswith(f"{project}/")]
+    return [path for root in roots for path in module_files(module, os.path.relpath(root, project), project)]
+
+
+def _moved(root: str, project: str, copies: str) -> str:
+    if root != project and not root.startswith(f"{project}/"):
+        return root
+    return os.path.normpath(os.path.join(copies, os.path.relpath(root, project)))
