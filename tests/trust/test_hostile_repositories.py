@@ -368,8 +368,8 @@ def test_nothing_is_trusted_where_nobody_can_be_asked(place: Home, mode: str) ->
     assert not has_run(place)
 
 
-STARTS = ("import fork_exec", "subprocess.run(", "subprocess.Popen(", "os.system(", "create_subprocess_", "os.posix_spawn",
-          "os.exec", "os.fork(")  # fmt: skip
+STARTS = ("import fork_exec", "subprocess.run(", "subprocess.Popen(", "os.system(", "create_subprocess_",
+          "os.posix_spawn", "os.exec", "os.fork(")  # fmt: skip
 
 
 def test_only_known_rooms_can_start_programs() -> None:

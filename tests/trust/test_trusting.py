@@ -246,6 +246,9 @@ NAMES = {
     "outside": ("sh ../other.sh", []),
     "installed": ("node_modules/.bin/eslint .", []),
     "nothing": ("echo hello", []),
+    "a plugin's variable": ("${CLAUDE_PLUGIN_ROOT}/hooks/x.sh", ["hooks/x.sh"]),
+    "an unknown variable": ("$HERE/hooks/x.sh", ["hooks/x.sh"]),
+    "quoted with a variable inside": ('bash "${CLAUDE_PLUGIN_ROOT}/hooks/x.sh"', ["hooks/x.sh"]),
 }
 
 
@@ -278,6 +281,37 @@ def test_each_form_runs_the_copy_and_not_what_lies_there_by_then(place: Home, ca
     reason = judged(place).reason
     assert "copies" in reason or case in ("substituted", "sourced"), reason
     assert str(place.project / "hooks") not in reason
+
+
+def test_a_module_runs_from_its_copy(place: Home) -> None:
+    place.write("fairlead.toml", '[[hook]]\nname = "m"\non = "PreToolUse"\nrun = "python3 -m tools.check"\n')
+    place.write("tools/__init__.py", "")
+    place.write("tools/check.py", "import sys\nsys.exit(__file__)\n")
+    trust(place)
+    assert "copies" in judged(place).reason
+    place.write("tools/check.py", "import sys\nsys.exit('evil')\n")
+    assert "tools/check.py is not what you have trusted" in judged(place).reason
+
+
+def test_a_plugin_in_the_project_runs_its_own_programs_from_copies(place: Home) -> None:
+    place.write(".claude/plugins/x/hooks/hooks.json", claude_settings('"${CLAUDE_PLUGIN_ROOT}"/scripts/x.sh'))
+    place.write(".claude/plugins/x/.claude-plugin/plugin.json", '{"name": "x"}')
+    place.write(".claude/settings.json", '{"enabledPlugins": {"x": true}}')
+    place.script(".claude/plugins/x/scripts/x.sh", 'echo "$0" >&2; exit 2')
+    (only,) = [one for one in review(place).hooks if one.now and one.now.files]
+    assert list(only.now.files) == [".claude/plugins/x/scripts/x.sh"]  # type: ignore[union-attr]
+
+
+def test_a_program_that_is_not_there_is_named(place: Home) -> None:
+    place.write("fairlead.toml", '[[hook]]\nname = "m"\non = "PreToolUse"\nrun = "$HERE/later.sh && ./soon.py"\n')
+    assert set(seen(place, "m").unseen) == {"$HERE/later.sh", "./soon.py"}
+
+
+def test_a_program_that_came_later_does_not_run(place: Home) -> None:
+    place.write("fairlead.toml", '[[hook]]\nname = "m"\non = "PreToolUse"\nrun = "./soon.sh || true"\n')
+    trust(place)
+    place.script("soon.sh", 'echo soon >> "$HOME/ran"')
+    assert (judged(place).decision, ran(place)) == ("deny", [])
 
 
 PULLED_IN = {

@@ -28,16 +28,16 @@ class Bound(Record):
     """Versions of this hook; the newest last."""
     project: str
     folder: str
+    root: str = ""
+    """The folder of the plugin that it belongs to."""
 
-    @classmethod
-    def around(cls, handler: Handler, trusted: tuple[Trusted, ...], project: str, folder: str) -> Handler:
+    def around(self) -> Handler:
+        """Itself, where programs run; another handler's definition says everything."""
         from fairlead.handlers.background import Background
 
-        if isinstance(handler, Background):
-            return handler.but(handler=cls.around(handler.handler, trusted, project, folder))
-        if handler.kind in ("command", "python"):
-            return cls(inner=handler, trusted=trusted, project=project, folder=folder)  # type: ignore[return-value]
-        return handler  # its definition says everything
+        if isinstance(self.inner, Background):
+            return self.inner.but(handler=self.but(inner=self.inner.handler).around())
+        return self if self.inner.kind in ("command", "python") else self.inner  # type: ignore[return-value]
 
     @property
     def kind(self) -> str:
@@ -48,7 +48,7 @@ class Bound(Record):
 
         try:
             copies = self._copies()
-            work = from_copies(self.inner, self.project, copies).start(hook, event, setting)
+            work = from_copies(self.inner, self.project, copies, self.root).start(hook, event, setting)
         except ConfigError as error:
             return _refusal(f"{error}; look at it with `fairlead trust`", event)
         if isinstance(work, Run):
@@ -90,7 +90,7 @@ class Bound(Record):
         """A program that was not there when it was trusted is not trusted."""
         from fairlead.trust.programs import named
 
-        new = [path for path in named(self.inner, self.project) if path not in version.files]
+        new = [path for path in named(self.inner, self.project, self.root) if path not in version.files]
         if new:
             raise ConfigError(f"{new[0]} was not there when you trusted it")
 

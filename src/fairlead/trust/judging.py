@@ -93,8 +93,9 @@ def _parts(hook: Hook, bench: _Bench) -> list[Hook]:
         return [hook.but(options={**hook.options, "tightens": True})]
     records = bench.known.get(bench.defined[id(hook)], ())
     if records and not bench.refused:
-        handler = Bound.around(hook.handler, tuple(records), bench.project, bench.folder)
-        return [hook.but(handler=handler, options={**hook.options, "confined": True})]
+        root = str(hook.options.get("root") or "")
+        bound = Bound(inner=hook.handler, trusted=tuple(records), project=bench.project, folder=bench.folder, root=root)
+        return [hook.but(handler=bound.around(), options={**hook.options, "confined": True})]
     return _left_out(hook, _why_not(hook, bench))
 
 

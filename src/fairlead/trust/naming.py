@@ -51,9 +51,12 @@ class Named(Record):
     """Whether it is run there; else it is only handed to another program, which may change it."""
 
 
-def in_text(text: str, project: str) -> list[Named]:
-    """Without overlap, in order. Quoted words are looked at whole first: they may hold blanks."""
-    folders = ["", *_folders(text, project)]
+def in_text(text: str, project: str, root: str = "") -> list[Named]:
+    """Without overlap, in order. Quoted words are looked at whole first: they may hold blanks.
+
+    `root` is the folder of a plugin: what stands after a variable of its own is looked for there, too.
+    """
+    folders = ["", *_folders(text, project), *([root] if root else [])]
     everything = any(mark in text for mark in _PIPED)
     found: list[Named] = []
     for start, end, value in (*_quoted(text), *_bare(text)):
@@ -66,26 +69,37 @@ def in_text(text: str, project: str) -> list[Named]:
     return sorted(found, key=lambda one: one.start)
 
 
-def in_words(words: Sequence[str], project: str) -> list[tuple[int, Named]]:
+def in_words(words: Sequence[str], project: str, root: str = "") -> list[tuple[int, Named]]:
     """Of a program and its arguments: the word, and the program in it. A word may be a whole script for a shell."""
     found = []
     for index, word in enumerate(words):
-        path = _file(_without_variable(word), project, [""])
+        path = _file(_without_variable(word), project, ["", *([root] if root else [])])
         before = [one for one in words[:index] if one[:1] != "-"]
         runs = index == 0 or (bool(before) and _runs(before[-1]))
         if path and (runs or is_program(project, path)):
             found.append((index, Named(start=0, end=len(word), path=path, runs=runs)))
         elif not path and any(mark in word for mark in " \n;|&"):
-            found += [(index, named) for named in in_text(word, project)]
+            found += [(index, named) for named in in_text(word, project, root)]
     return found
 
 
-def unseen(text: str, project: str) -> list[str]:
+def unseen(text: str, project: str, root: str = "") -> list[str]:
     """Words that look like a program of the project and are not there: nothing can be said about what they run."""
-    known = in_text(text, project)
-    words = [(start, value) for start, _end, value in _bare(text) if _looks_like_code(value)]
-    found = [value for start, value in words if not any(one.start <= start < one.end for one in known)]
-    return [value for value in found if not inside(project, value) and (value[:1] != "/" or project in value)]
+    known = in_text(text, project, root)
+    words = [(start, end, value) for start, end, value in _bare(text) if _looks_like_code(value)]
+    found = [one for one in words if not any(two.start <= one[0] < two.end for two in known)]
+    return [text[start:end] for start, end, value in found if not _is_known(value, project)]
+
+
+def _is_known(value: str, project: str) -> bool:
+    """It is a file of the project that is not run here, or one from elsewhere that is there."""
+    return bool(inside(project, value)) or (value[:1] == "/" and project not in value and os.path.exists(value))
+
+
+def modules(text: str) -> list[str]:
+    """`python -m package.module`: Python looks for it where the command runs."""
+    words = text.replace('"', " ").replace("'", " ").split()
+    return [name for word, flag, name in zip(words, words[1:], words[2:], strict=False) if flag == "-m" and _runs(word)]
 
 
 def is_program(project: str, path: str) -> bool:
@@ -173,11 +187,15 @@ def _parts(at: int, word: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _variable_end(text: str, at: int) -> int:
-    for name in VARIABLES if text[at] == "$" else ():
-        for written in (f"${{{name}}}", f"${name}"):
-            if text.startswith(written, at):
-                return at + len(written)
-    return at
+    """Where a variable ends that stands for a folder, as far as one can see: a path follows it."""
+    if text[at] != "$":
+        return at
+    end = text.find("}", at) + 1 if text.startswith("${", at) else at + 1
+    while text[at + 1 : at + 2] != "{" and end < len(text) and (text[end].isalnum() or text[end] == "_"):
+        end += 1
+    name = text[at + 1 : end].strip("{}")
+    is_folder = name in VARIABLES or text[end : end + 1] == "/"
+    return end if name.isidentifier() and is_folder else at
 
 
 def _without_variable(word: str) -> str:

@@ -33,12 +33,21 @@ def _named_by(path: str, project: str) -> Iterator[str]:
     text = _text(os.path.join(project, path))
     kind = _kind(path, text)
     folder = os.path.dirname(path)
+    yield from _interpreter(text, project)
     if kind == "python":
         yield from _imports(text, folder, project)
     elif kind == "shell":
         yield from _started(text, folder, project)
     elif kind == "script":
         yield from _required(text, folder, project)
+
+
+def _interpreter(text: str, project: str) -> Iterator[str]:
+    """`#!./x`: the kernel looks for it where the hook runs."""
+    words = text.partition("\n")[0][2:].split() if text.startswith("#!") else []
+    path = naming.inside(project, words[0]) if words and words[0][:1] != "/" else ""
+    if path:
+        yield path
 
 
 def _text(path: str) -> str:

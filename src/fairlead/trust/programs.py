@@ -19,17 +19,22 @@ if TYPE_CHECKING:
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-+@%,/")
 
 
-def named(handler: Handler, project: str) -> list[str]:
-    """Seen from the project."""
+def named(handler: Handler, project: str, root: str = "") -> list[str]:
+    """Seen from the project. `root` is the folder of the plugin that it belongs to."""
     if isinstance(handler, Background):
-        return named(handler.handler, project)
+        return named(handler.handler, project, root)
     if isinstance(handler, Command):
+        of_modules = _modules(handler, project)
         if handler.args is None:
-            return [one.path for one in naming.in_text(handler.command, project)]
-        return [one.path for _, one in naming.in_words((handler.command, *handler.args), project)]
+            return [*of_modules, *(one.path for one in naming.in_text(handler.command, project, root))]
+        return [*of_modules, *(one.path for _, one in naming.in_words((handler.command, *handler.args), project, root))]
     if isinstance(handler, Script):
         return [path for path in [_script(handler, project)] if path]
     return _module_files(handler, project) if isinstance(handler, Named) else []
+
+
+def root_of(hook: Hook) -> str:
+    return str(hook.options.get("root") or "")
 
 
 def declared(hook: Hook, project: str) -> list[str]:
@@ -46,21 +51,35 @@ def declared(hook: Hook, project: str) -> list[str]:
     return found
 
 
-def unseen(handler: Handler, project: str) -> list[str]:
+def unseen(handler: Handler, project: str, root: str = "") -> list[str]:
     """Programs that it seems to run, and that are not there."""
     if isinstance(handler, Background):
-        return unseen(handler.handler, project)
+        return unseen(handler.handler, project, root)
     if not isinstance(handler, Command):
         return []
-    return naming.unseen(" ".join((handler.command, *(handler.args or ()))), project)
+    return naming.unseen(" ".join((handler.command, *(handler.args or ()))), project, root)
 
 
-def from_copies(handler: Handler, project: str, copies: str) -> Handler:
+def _modules(handler: Command, project: str) -> list[str]:
+    from fairlead.trust.needing import module_files
+
+    names = naming.modules(" ".join((handler.command, *(handler.args or ()))))
+    return [
+        path
+        for name in names
+        for path in (*module_files(name, "", project), *module_files(f"{name}.__main__", "", project))
+    ]
+
+
+def from_copies(handler: Handler, project: str, copies: str, root: str = "") -> Handler:
     """The same, with the copies in the place of the project's own programs."""
     if isinstance(handler, Command):
+        if _modules(handler, project):
+            handler = handler.but(env={**handler.env, "PYTHONPATH": copies, "PYTHONSAFEPATH": "1"})
         if handler.args is None:
-            return handler.but(command=_replaced(handler.command, naming.in_text(handler.command, project), copies))
-        return _words_replaced(handler, project, copies)
+            found = naming.in_text(handler.command, project, root)
+            return handler.but(command=_replaced(handler.command, found, copies))
+        return _words_replaced(handler, project, copies, root)
     if isinstance(handler, Script):
         path = _script(handler, project)
         return handler.but(script=os.path.join(copies, path), roots=()) if path else handler
@@ -69,10 +88,10 @@ def from_copies(handler: Handler, project: str, copies: str) -> Handler:
     return handler
 
 
-def _words_replaced(handler: Command, project: str, copies: str) -> Command:
+def _words_replaced(handler: Command, project: str, copies: str, root: str) -> Command:
     words = [handler.command, *(handler.args or ())]
     by_word: dict[int, list[naming.Named]] = {}
-    for index, one in naming.in_words(words, project):
+    for index, one in naming.in_words(words, project, root):
         by_word.setdefault(index, []).append(one)
     for index, found in by_word.items():
         whole = len(found) == 1 and (found[0].start, found[0].end) == (0, len(words[index]))

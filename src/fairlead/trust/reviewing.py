@@ -125,7 +125,7 @@ def _seen(hooks: Sequence[Hook], project: str, known: Known, gone: Mapping[tuple
         state="trusted" if is_trusted else "changed" if before is not None else "new",
         before=before,
         problem=problem,
-        unseen=tuple(programs.unseen(hook.handler, project)),
+        unseen=tuple(programs.unseen(hook.handler, project, programs.root_of(hook))),
         open_ended=_open_ended(hook),
     )
 
