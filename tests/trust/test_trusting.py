@@ -188,6 +188,23 @@ def test_every_part_of_a_definition_counts(place: Home, field: str) -> None:
     assert review(place).waiting
 
 
+def test_what_was_trusted_stays_so_when_a_later_version_knows_more_fields(accepted: Home) -> None:
+    from fairlead.handlers.command import Command
+    from fairlead.trust.definitions import definition, digest_of
+
+    class Later(Command):
+        extra: str = ""
+
+    (hook,) = Hooks.load(accepted.project, environ=accepted.environ, trust_project=True)
+    assert isinstance(hook.handler, Command)
+    Later.__name__ = "Command"
+    later = hook.but(handler=Later(**hook.handler.__dict__))
+    project = str(accepted.project)
+    assert digest_of(definition(later, project)) == digest_of(definition(hook, project))
+    other = hook.but(handler=Later(**hook.handler.__dict__, extra="x"))
+    assert digest_of(definition(other, project)) != digest_of(definition(hook, project))
+
+
 def test_a_declared_file_counts(place: Home) -> None:
     place.write("fairlead.toml", '[[hook]]\non = "PreToolUse"\nrun = "cat"\nfiles = ["rules/*.txt"]\n')
     place.write("rules/a.txt", "a")

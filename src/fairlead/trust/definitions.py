@@ -21,7 +21,7 @@ _LEFT_OUT = frozenset({"origin", "condition", "matcher_path", "trusted", "name",
 
 def definition(hook: Hook, project: str) -> dict[str, Any]:
     """The same on every machine: paths are seen from the project."""
-    own = {name: getattr(hook, name) for name in hook._fields if name not in _LEFT_OUT}
+    own = {name: value for name, value in _fields(hook).items() if name not in _LEFT_OUT}
     own["origin"] = {
         "dialect": hook.origin.dialect,
         "layer": hook.origin.layer,
@@ -73,7 +73,10 @@ def _plain(value: Any, project: str) -> Any:  # noqa: PLR0911  # one line for ea
 
 
 def _fields(record: Record) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in record._fields}
+    """What is not as it usually is: a later version may know more fields, and what was trusted stays the same."""
+    kind = type(record)
+    found = {name: getattr(record, name) for name in record._fields}
+    return {name: value for name, value in found.items() if not hasattr(kind, name) or value != getattr(kind, name)}
 
 
 def _seen_from(project: str, text: str) -> str:

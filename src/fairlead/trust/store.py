@@ -53,7 +53,7 @@ def read(folder: str, project: str) -> Known:
         raise ConfigError(f"{path} is damaged: {error}", hint=_MEND) from None
 
 
-_MEND = "no hook of this project runs until you delete that file and run `fairlead trust` again"
+_MEND = "no hook of this project runs until you have run `fairlead trust --forget`, and then `fairlead trust`"
 
 
 def _own_bytes(folder: str, path: str) -> bytes:
