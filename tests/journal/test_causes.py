@@ -166,7 +166,7 @@ CAUSES: dict[str, Cause] = {
     # --- trust and switches
     "Fairlead does not trust the project": Cause(
         {"fairlead.toml": toml('run = "true"')}, EXPLAIN,
-        ("comes from a project that is not trusted", "vouch for the project: `fairlead init --scope project"),
+        ("comes from a project that is not trusted", "say whether it may run: `fairlead trust`"),
         "fairlead.toml:1",
     ),
     "Claude Code does not trust the folder": Cause(

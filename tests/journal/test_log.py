@@ -15,8 +15,11 @@ from typing import Any
 import pytest
 
 from fairlead import Hooks, PreToolUse
+from fairlead.journal.writing import Journal
 from tests.conftest import Home, Ran
+from tests.models.provider import Provider, provider, says
 
+__all__ = ["provider"]
 Fairlead = Callable[..., Ran]
 
 
@@ -107,6 +110,95 @@ def test_it_follows_what_happens(place: Home, fairlead: Fairlead) -> None:
         assert b"after" in follower.stdout.readline()
         follower.send_signal(signal.SIGINT)
         assert follower.wait(timeout=60) == 130
+
+
+def next_line(follower: subprocess.Popen[bytes]) -> bytes:
+    assert follower.stdout is not None
+    return follower.stdout.readline()
+
+
+def test_it_goes_on_following_when_segments_go_and_when_somebody_begins_anew(place: Home) -> None:
+    def write(text: str, **options: Any) -> None:
+        about = {"agent": "codex", "session": "", "event": "Stop", "tool": "", "decision": "none", "hooks": []}
+        Journal(str(folder(place)), **options).append({**about, "failed": 0, "ms": 1}, {"payload": {"text": text}})
+
+    write("before")
+    words = [sys.executable, "-m", "fairlead", "log", "-f", "--json"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, env=place.environ, cwd=place.project) as follower:
+        assert b"before" in next_line(follower)
+        for number in range(30):
+            write(f"turned over {number}", segment=400, size=2_000)
+        # What goes before anybody has looked cannot be shown; what is shown comes once, and the last always.
+        seen: list[str] = []
+        while "turned over 29" not in seen:
+            seen.append(json.loads(next_line(follower))["details"]["payload"]["text"])
+        assert len(set(seen)) == len(seen)
+        for path in folder(place).iterdir():
+            path.unlink()
+        write("begun anew")
+        assert b"begun anew" in next_line(follower)
+        follower.send_signal(signal.SIGINT)
+        assert follower.wait(timeout=60) == 130
+
+
+def test_follow_finds_a_text_too(place: Home, fairlead: Fairlead) -> None:
+    guarded(place)
+    words = [sys.executable, "-m", "fairlead", "log", "-f", "--json", "--text", "WANTED"]
+    fairlead("hook", "--agent", "claude-code", stdin=event("wanted at first"))
+    with subprocess.Popen(words, stdout=subprocess.PIPE, env=place.environ, cwd=place.project) as follower:
+        assert b"wanted at first" in next_line(follower)
+        fairlead("hook", "--agent", "claude-code", stdin=event("another"))
+        fairlead("hook", "--agent", "claude-code", stdin=event("wanted later"))
+        assert b"wanted later" in next_line(follower)
+        follower.send_signal(signal.SIGINT)
+        follower.wait(timeout=60)
+
+
+def test_none_of_them_is_none_of_them(place: Home, fairlead: Fairlead) -> None:
+    guarded(place)
+    fairlead("hook", "--agent", "claude-code", stdin=event())
+    assert (fairlead("log", "-n", "0").out, fairlead("log", "-n", "-3").out) == (b"", b"")
+
+
+def test_a_refusal_for_an_answer_that_nobody_understands_is_a_failure(
+    place: Home, fairlead: Fairlead, provider: Provider
+) -> None:
+    hook = '[[hook]]\non = "PreToolUse"\nname = "careful"\nprompt = "Safe? $COMMAND"\ntimeout = "5m"\n'
+    place.write("~/.config/fairlead/fairlead.toml", hook)
+    provider.script(says({"ok": False, "reason": "no"}), says("hm"))
+    for command in ("clear", "unclear"):
+        fairlead("hook", "--agent", "claude-code", stdin=event(command), env=provider.environ("anthropic"))
+    (entry,) = [json.loads(line) for line in fairlead("log", "--failed", "--json").out.splitlines()]
+    assert entry["details"]["payload"]["tool_input"]["command"] == "unclear"
+    assert (entry["decision"], entry["failed"], entry["said"]) == ("deny", 1, ["failed"])
+    assert fairlead("replay", "--json").json["differences"] == []
+
+
+def test_an_event_that_is_too_long_as_a_whole_is_cut_and_says_so(place: Home, fairlead: Fairlead) -> None:
+    guarded(place)
+    edits = [{"old_string": "x" * 50_000, "new_string": "y"}] * 60
+    long = event(tool_name="MultiEdit", tool_input={"file_path": "a.py", "edits": edits})
+    fairlead("hook", "--agent", "claude-code", stdin=long)
+    assert sum(path.stat().st_size for path in folder(place).iterdir()) < 1_200_000
+    shown = fairlead("log", "2").out.decode()
+    assert "a part: the whole had 3," in shown
+    assert fairlead("replay", "--json").json["not_judged"] == {"it was too long to be kept whole": 1}
+    assert "too long to be kept whole" in fairlead("explain", "--entry", "2").err
+    assert "too long to be kept whole" in fairlead("test", "--record", "2").err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_only_be_read_can_be_searched(place: Home, fairlead: Fairlead) -> None:
+    guarded(place)
+    fairlead("hook", "--agent", "claude-code", stdin=event("rm -rf /"))
+    folder(place).chmod(0o500)
+    try:
+        assert b"rm -rf /" in fairlead("log", "--text", "rm").out
+        assert fairlead("log", "--verify").code == 0
+        answer = fairlead("hook", "--agent", "claude-code", stdin=event("rm -rf /"))
+        assert b"deny" in answer.out
+    finally:
+        folder(place).chmod(0o700)
 
 
 def test_the_library_records_where_that_is_wanted(place: Home, fairlead: Fairlead) -> None:
@@ -202,7 +294,9 @@ def test_parquet(place: Home, fairlead: Fairlead, tmp_path: Path) -> None:
     assert (row["agent"], row["decision"], json.loads(row["input"])) == ("claude-code", "none", {"command": "ls"})
 
 
-@pytest.mark.parametrize("words", [("--since", "yesterday"), ("99",), ("--decision", "maybe"), ("--wat",)])
+@pytest.mark.parametrize(
+    "words", [("--since", "yesterday"), ("--since", "0001-01-01"), ("99",), ("--decision", "maybe"), ("--wat",)]
+)
 def test_a_slip_is_a_sentence(fairlead: Fairlead, words: tuple[str, ...]) -> None:
     ran = fairlead("log", *words)
     assert ran.code == 64

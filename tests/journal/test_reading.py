@@ -34,6 +34,10 @@ _wanted = st.fixed_dictionaries(
 )  # fmt: skip
 
 
+ORDER = ("agent", "session", "event", "tool", "decision", "hooks", "failed")
+"""Of the fields in a line; searching relies on it."""
+
+
 def is_wanted(entry: dict[str, Any], wanted: dict[str, Any]) -> bool:
     plain = all(entry[key] == wanted[key] for key in ("agent", "session", "event", "tool", "decision") if key in wanted)
     return (
@@ -52,7 +56,7 @@ def test_a_search_finds_what_is_there_and_nothing_else(
     with tempfile.TemporaryDirectory() as folder:
         journal = Journal(folder, segment=1500)
         for entry in entries:
-            about = {key: value for key, value in entry.items() if key != "text"}
+            about = {key: entry[key] for key in ORDER}
             journal.append({**about, "ms": 1}, {"payload": entry["text"]})
         log = Log(folder)
         expected = [entry["text"] for entry in entries if is_wanted(entry, wanted)]
@@ -96,6 +100,19 @@ def test_what_comes_later_is_followed_over_segments(tmp_path: Path) -> None:
     found, place = log.after(place, Wanted())
     assert seen + [entry["ms"] for entry in found] == list(range(20))
     assert log.after(place, Wanted())[0] == []
+
+
+def test_a_journal_that_was_begun_anew_is_followed_from_its_beginning(tmp_path: Path) -> None:
+    about = {"agent": "a", "session": "", "event": "Stop", "tool": "", "decision": "none", "hooks": [], "failed": 0}
+    for number in range(5):
+        Journal(str(tmp_path)).append({**about, "ms": number}, {})
+    log = Log(str(tmp_path))
+    place = log.end()
+    for path in tmp_path.iterdir():
+        path.unlink()
+    assert log.after(place, Wanted()) == ([], place)
+    Journal(str(tmp_path)).append({**about, "ms": 77}, {})
+    assert [entry["ms"] for entry in log.after(place, Wanted())[0]] == [77]
 
 
 @pytest.mark.parametrize("wanted", [Wanted(), Wanted(text="x"), Wanted(agent="a")])

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from fairlead import Hooks, replaying
+from fairlead.journal.reading import Log, Wanted
+from fairlead.journal.writing import Journal
 from tests.conftest import Home, Ran
 
 Fairlead = Callable[..., Ran]
@@ -153,3 +156,35 @@ def test_a_project_that_has_gone_is_said(place: Home, fairlead: Fairlead) -> Non
     fairlead("hook", "--agent", "claude-code", "--project", str(gone), stdin=event())
     gone.rmdir()
     assert replayed(fairlead)[1]["not_judged"] == {"its project is gone": 1}
+
+
+def test_several_processes_say_the_same_in_the_same_order(place: Home) -> None:
+    place.write(USER, 'guard = "all"\n')
+    journal = Journal(str(place.root / "journal"))
+    commands = ("ls", "git push --force", "rm -rf /", "echo é", "git reset --hard HEAD~3", "cat x")
+    for number in range(300):
+        command = commands[number % len(commands)]
+        about = {"agent": ("claude-code", "codex", "nobody")[number % 3], "session": "s", "event": "PreToolUse"}
+        line = {**about, "tool": "Bash", "decision": "none", "hooks": [], "failed": 0, "ms": 1}
+        journal.append(line, {"project": str(place.project), "payload": event(f"{command} # {number}")})
+    log = Log(str(place.root / "journal"))
+
+    def load(project: str, agent: str) -> Hooks:
+        return Hooks.load(project, agent=agent, own=False, environ=place.environ, managed="/nowhere")
+
+    one, three = (list(replaying.replay(log, log.all(Wanted()), load, workers=workers)) for workers in (1, 3))
+    assert one == three
+    assert [judged.entry["n"] for judged in three] == list(range(2, 302))
+    assert {judged.problem for judged in three} == {"", "there is no agent 'nobody'"}
+    assert sum(judged.differs for judged in three) > 30
+
+
+def test_hooks_that_are_really_run_are_run_one_after_the_other(
+    place: Home, fairlead: Fairlead, asked: Callable[..., None]
+) -> None:
+    runs = place.root / "runs"
+    place.write(USER, f'[[hook]]\non = "PreToolUse"\nname = "who"\nrun = "echo $PPID >> {runs}"\n')
+    asked("one", "two", "three")
+    runs.write_text("")
+    assert replayed(fairlead, "--run-all")[0] == 0
+    assert len(runs.read_text().splitlines()) == 3

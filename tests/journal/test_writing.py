@@ -6,17 +6,22 @@ import fcntl
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fairlead.journal import writing
-from fairlead.journal.reading import Log, Wanted, verify
-from fairlead.journal.writing import DETAILS, HEAD, LINES, Busy, Journal
+from fairlead import wire
+from fairlead.journal import settings, writing
+from fairlead.journal.reading import Log, Wanted
+from fairlead.journal.verifying import verify
+from fairlead.journal.writing import DETAILS, HEAD, LINES, WHOLE, Busy, Journal
 
 ABOUT = {"agent": "codex", "session": "s", "event": "PreToolUse", "tool": "Bash", "decision": "none", "hooks": ["h"],
          "failed": 0, "ms": 1.0}  # fmt: skip
@@ -35,6 +40,10 @@ def filled(folder: Path, count: int = 5, **options: Any) -> Log:
 
 def commands(log: Log) -> list[str]:
     return [log.whole(entry)["details"]["payload"]["tool_input"]["command"] for entry in log.all(Wanted())]
+
+
+def wholes(log: Log) -> list[dict[str, Any]]:
+    return [log.whole(entry) for entry in log.all(Wanted())]
 
 
 def test_what_is_appended_is_there_and_whole(tmp_path: Path) -> None:
@@ -150,6 +159,205 @@ def test_old_segments_go_by_age(tmp_path: Path) -> None:
     assert verify(log).problems == ()
 
 
+def test_segments_go_from_the_oldest_on_and_never_from_between(tmp_path: Path) -> None:
+    """A clock that was set back makes a later segment look older than those before it."""
+    log = filled(tmp_path, 50, segment=5_000)
+    middle = log.segments()[3]
+    os.utime(tmp_path / f"{middle:06d}{LINES}", (0, 0))
+    filled(tmp_path, 20, segment=5_000, age=3600.0)
+    assert log.segments()[0] == 1
+    assert verify(log).problems == ()
+
+
+# --- one journal for many -----------------------------------------------------------------------------
+
+
+def test_threads_share_an_open_journal(tmp_path: Path) -> None:
+    journal, numbers = Journal(str(tmp_path), segment=50_000), list[int]()
+
+    def write() -> None:
+        numbers.extend(journal.append(ABOUT, details("from a thread")) for _ in range(50))
+
+    threads = [threading.Thread(target=write) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(numbers)) == len(numbers) == 200
+    assert verify(Log(str(tmp_path))).problems == ()
+
+
+FORKING = """
+import os, sys
+from fairlead.journal.writing import Journal
+journal = Journal(sys.argv[1], segment=100_000)
+about = {"agent": "a", "session": "", "event": "Stop", "tool": "", "decision": "none", "hooks": [], "failed": 0,
+         "ms": 0}
+journal.append(about, {})
+children = []
+for number in range(3):
+    child = os.fork()
+    if not child:
+        for _ in range(200):
+            journal.append(about, {"child": number})
+        os._exit(0)
+    children.append(child)
+for _ in range(200):
+    journal.append(about, {"child": "none"})
+print([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children])
+"""
+
+
+def test_copies_of_a_process_share_an_open_journal(tmp_path: Path) -> None:
+    ran = subprocess.run([sys.executable, "-c", FORKING, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[0, 0, 0]\n"
+    log = Log(str(tmp_path))
+    assert verify(log).problems == ()
+    assert sum(1 for _ in log.all(Wanted())) == 801
+
+
+KILLED_WITH_THE_LOCK = """
+import os, sys, fcntl
+from fairlead.journal import settings
+environ = {"HOME": sys.argv[1]}
+settings.journal({}, environ).append({"event": "Stop", "failed": 0}, {})
+fcntl.flock(settings.journal({}, environ)._head.opened(), fcntl.LOCK_EX)
+if os.fork():
+    os.kill(os.getpid(), 9)
+print("alive", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_child_that_lives_on_does_not_keep_the_lock_of_its_parent(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", KILLED_WITH_THE_LOCK, str(tmp_path)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdin is not None
+        assert child.stdout.readline() == b"alive\n"
+        assert child.wait(timeout=60) == -signal.SIGKILL
+        settings.journal({}, {"HOME": str(tmp_path)}).append(ABOUT, details("after"))
+        child.stdin.close()
+
+
+def test_a_journal_that_is_kept_open_is_opened_once(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path)}
+    kept = settings.journal({}, environ)
+    assert settings.journal({}, environ) is kept
+    assert settings.journal({"keep_mb": 5}, environ) is not kept
+
+
+# --- files that go away -------------------------------------------------------------------------------
+
+
+def _rename(folder: Path) -> None:
+    folder.rename(folder.with_name("elsewhere"))
+
+
+AWAY: dict[str, Callable[[Path], object]] = {
+    "the folder is deleted": shutil.rmtree,
+    "the folder is moved": _rename,
+    "the head is deleted": lambda folder: (folder / HEAD).unlink(),
+    "the lines are deleted": lambda folder: (folder / f"000001{LINES}").unlink(),
+    "the wholes are deleted": lambda folder: (folder / f"000001{DETAILS}").unlink(),
+}
+
+
+@pytest.mark.parametrize("go_away", AWAY.values(), ids=AWAY)
+def test_what_is_written_after_files_went_away_is_there(tmp_path: Path, go_away: Callable[[Path], object]) -> None:
+    folder = tmp_path / "journal"
+    journal = Journal(str(folder))
+    journal.append(ABOUT, details("before"))
+    go_away(folder)
+    journal.append(ABOUT, details("after"))
+    found = [log_entry.get("details", {}).get("payload") for log_entry in wholes(Log(str(folder)))]
+    assert found[-1] == details("after")["payload"]
+
+
+@pytest.mark.parametrize("left", ["nothing", "a part", "a line", "a line and a part"])
+def test_a_segment_that_was_just_begun_when_its_writer_was_killed(tmp_path: Path, left: str) -> None:
+    filled(tmp_path, 3)
+    head = (tmp_path / HEAD).read_bytes()
+    Journal(str(tmp_path), segment=100).append(ABOUT, details("never acknowledged"))
+    (tmp_path / HEAD).write_bytes(head)
+    begun = tmp_path / f"000002{LINES}"
+    first, second = begun.read_bytes().splitlines(keepends=True)
+    begun.write_bytes({"nothing": b"", "a part": first[:30], "a line": first}.get(left, first + second[:30]))
+    Journal(str(tmp_path), segment=100).append(ABOUT, details("after"))
+    log = Log(str(tmp_path))
+    assert verify(log).problems == ()
+    assert commands(log) == ["command 0", "command 1", "command 2", "after"]
+
+
+def test_a_lost_head_is_made_again_where_the_last_segment_is_empty(tmp_path: Path) -> None:
+    log = filled(tmp_path, 3)
+    (tmp_path / HEAD).unlink()
+    (tmp_path / f"000002{LINES}").touch()
+    number = Journal(str(tmp_path)).append(ABOUT, details("after"))
+    assert number == 5
+    assert commands(log) == ["command 0", "command 1", "command 2", "after"]
+
+
+NO_ROOM = """
+import resource, sys
+from fairlead.journal.writing import Journal
+about = {"agent": "a", "session": "s" * int(sys.argv[3]), "event": "Stop", "tool": "", "decision": "none", "hooks": [],
+         "failed": 0, "ms": 0}
+journal = Journal(sys.argv[1], segment=int(sys.argv[2]))
+hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+numbers = []
+for limit in range(5_000, 40_000, 777):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+    try:
+        for _ in range(20):
+            numbers.append(journal.append(about, {"payload": {"text": "x" * int(sys.argv[4])}}))
+    except OSError:
+        pass
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    numbers.append(journal.append(about, {"payload": {"text": "room again"}}))
+print(*numbers)
+"""
+
+
+@pytest.mark.parametrize("longer", ["line", "whole"])
+@pytest.mark.parametrize("segment", [1 << 20, 20_000])
+def test_where_there_is_no_room_nothing_half_is_left(tmp_path: Path, segment: int, longer: str) -> None:
+    """The kernel writes as much as there is room for, and refuses the rest."""
+    sizes = ("900", "10") if longer == "line" else ("1", "900")
+    words = [sys.executable, "-c", NO_ROOM, str(tmp_path), str(segment), *sizes]
+    ran = subprocess.run(words, capture_output=True, text=True, check=True)
+    log = Log(str(tmp_path))
+    assert verify(log).problems == ()
+    assert [entry["n"] for entry in log.all(Wanted())] == [int(number) for number in ran.stdout.split()]
+    for path in (*tmp_path.glob(f"*{LINES}"), *tmp_path.glob(f"*{DETAILS}")):
+        assert not any("torn" in json.loads(line) for line in path.read_bytes().splitlines())
+
+
+# --- how much is kept ---------------------------------------------------------------------------------
+
+HUGE: dict[str, Any] = {
+    "many texts": {"payload": {"tool_input": {f"file {number}": "x" * 100_000 for number in range(30)}}},
+    "many numbers": {"payload": {"tool_input": {"list": list(range(200_000))}}},
+    "many keys": {"payload": {"tool_input": {f"key {number}": number for number in range(80_000)}}},
+    "long keys": {"payload": {"tool_input": {str(number) + "k" * 200_000: 1 for number in range(8)}}},
+    "lists in lists": {"payload": {"tool_input": [[[["xyz"] * 20] * 100] * 20] * 10}},
+    "nothing but escapes": {"payload": {"tool_input": {"text": "\U0001f600" * 100_000}}},
+    "many hooks": {"hooks": [{"name": "h", "reason": "r" * 4000}] * 1000, "payload": {"a": 1}},
+}
+
+
+@pytest.mark.parametrize("whole", HUGE.values(), ids=HUGE)
+def test_an_entry_that_is_too_long_is_cut_and_says_so(tmp_path: Path, whole: dict[str, Any]) -> None:
+    log = Log(str(tmp_path))
+    Journal(str(tmp_path)).append(ABOUT, {"project": "/p", "reason": "because", **whole})
+    (entry,) = wholes(log)
+    kept = entry["details"]
+    assert entry["at"][1] <= WHOLE + 100
+    assert (kept["cut"], kept["project"], kept["reason"]) == (True, "/p", "because")
+    assert kept["size"] == len(wire.encode({"project": "/p", "reason": "because", **whole}))
+    assert verify(log).problems == ()
+
+
 # --- a change shows -----------------------------------------------------------------------------------
 
 
@@ -186,6 +394,18 @@ def test_two_entries_in_another_order_show(tmp_path: Path) -> None:
     first, one, two, three = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(first + two + one + three)
     assert verify(log).problems
+
+
+def test_a_span_of_times_that_is_wrong_shows(tmp_path: Path) -> None:
+    """Whoever could write a false one, with a new chain, would hide a segment from a search by time."""
+    log = filled(tmp_path, 30, segment=8_000)
+    path = tmp_path / f"000002{LINES}"
+    line, *rest = path.read_bytes().splitlines(keepends=True)
+    entry = json.loads(line)
+    chained, _ = writing.chained({**{key: entry[key] for key in ("n", "t", "prev", "first")}, "span": [1.0, 2.0]},
+                                 entry["prev"])  # fmt: skip
+    path.write_bytes(chained + b"".join(rest))
+    assert any("the times of the segment before" in problem for problem in verify(log).problems)
 
 
 @pytest.mark.parametrize("which", [0, 1, -1])

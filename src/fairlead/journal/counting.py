@@ -13,6 +13,7 @@ import time
 
 from fairlead.journal.reading import Log
 from fairlead.journal.recording import word_of
+from fairlead.journal.searching import Search
 from fairlead.journal.writing import DETAILS, LINES
 
 TYPE_CHECKING = False
@@ -242,12 +243,12 @@ def entries(log: Log, wanted: Wanted) -> Iterator[Entry]:
     if wanted.text:
         yield from log.all(wanted)
         return
-    needles = wanted.needles()
+    search = Search(wanted)
     for segment in log.segments():
-        if log.is_before(segment, wanted.since):
+        if not log.may_have(segment, wanted):
             continue
         for line in _lines(log.path(segment, LINES)):
-            if all(needle in line for needle in needles):
+            if search.may_be(line):
                 entry = _parsed(line)
                 if entry and wanted.takes(entry):
                     entry["segment"] = segment

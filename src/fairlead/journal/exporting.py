@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from fairlead import wire
 from fairlead.errors import UsageError
 
 TYPE_CHECKING = False
@@ -18,15 +19,19 @@ COLUMNS = ("n", "t", "agent", "session", "event", "tool", "decision", "hooks", "
 _AT_ONCE = 10_000
 
 
-def export(log: Log, wanted: Wanted, path: str) -> int:
-    """How many were written. The file is there when all of it is."""
+def _as_it_is(entry: Entry) -> Entry:
+    return entry
+
+
+def export(log: Log, wanted: Wanted, path: str, shown: Callable[[Entry], Entry] = _as_it_is) -> int:
+    """How many were written, each as `shown`. The file is there when all of it is."""
     kinds: dict[str, Callable[[Iterator[Entry], str], int]] = {".jsonl": _lines, ".csv": _csv, ".parquet": _parquet}
     kind = os.path.splitext(path)[1].lower()
     if kind not in kinds:
         raise UsageError(f"{path!r} ends in {kind or 'nothing'}", hint=f"one of: {', '.join(kinds)}")
     unfinished = f"{path}.{os.getpid()}.unfinished"
     try:
-        count = kinds[kind]((log.whole(entry) for entry in log.all(wanted)), unfinished)
+        count = kinds[kind]((shown(log.whole(entry)) for entry in log.all(wanted)), unfinished)
         os.replace(unfinished, path)
     finally:
         if os.path.exists(unfinished):
@@ -63,8 +68,22 @@ def _csv(entries: Iterator[Entry], path: str) -> int:
 
 
 def _harmless(value: Any) -> Any:
-    """A spreadsheet would calculate what begins like a formula."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+    """A spreadsheet would calculate what begins like a formula, a terminal obey what is not to be seen."""
+    if not isinstance(value, str):
+        return value
+    text = "".join(map(_visible, value))
+    return f"'{text}" if text.lstrip()[:1] in _FORMULAS else text
+
+
+_FORMULAS = (*"=+-@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""In the wide form, too: some programs take it for the same."""
+
+
+def _visible(letter: str) -> str:
+    import unicodedata
+
+    hides = unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") and letter not in "\n\t"
+    return letter.encode("unicode_escape").decode() if hides else letter
 
 
 def _flat(entry: Entry) -> dict[str, Any]:
@@ -77,7 +96,7 @@ def _flat(entry: Entry) -> dict[str, Any]:
         **{key: entry[key] for key in COLUMNS if key in entry},
         "hooks": ", ".join(entry["hooks"]),
         **{key: details.get(key, "") for key in ("project", "cwd", "reason")},
-        "input": given if isinstance(given, str) else json.dumps(given),
+        "input": wire.mended(given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)),
     }
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from fairlead import wire
 from fairlead.errors import InputError
+from fairlead.journal.writing import WHOLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from fairlead.dialects import Reply
@@ -27,7 +29,7 @@ def decided(decision: Decision) -> str:
 
 def summary(agent: str, event: Event, decision: Decision, ms: float) -> dict[str, Any]:
     """What one searches for."""
-    ran = [report for report in decision.reports if report.ran]
+    ran = [report for report in decision.met if report.ran]
     return {
         "agent": agent,
         "session": event.session_id,
@@ -35,9 +37,15 @@ def summary(agent: str, event: Event, decision: Decision, ms: float) -> dict[str
         "tool": getattr(event, "tool_name", ""),
         "decision": decided(decision),
         **_each(ran),
-        "failed": sum(1 for report in ran if report.error),
+        "failed": sum(1 for report in ran if _gave_nothing(report)),
         "ms": round(ms, 2),
     }
+
+
+def _gave_nothing(report: Report) -> str:
+    """Why it has no verdict of its own; a model whose answer could not be understood has none either, though its hook
+    refuses then."""
+    return report.error or str(getattr(report.outcome, "unclear", ""))
 
 
 WORDS = ("none", "allow", "defer", "ask", "deny", "failed", "late")
@@ -49,7 +57,8 @@ def _each(ran: list[Report]) -> dict[str, Any]:
     times: dict[str, float] = {}
     said: dict[str, str] = {}
     for report in ran:
-        name, word = report.hook.name, word_of(report.verdict.decision if report.verdict else "none", report.error)
+        verdict = report.verdict.decision if report.verdict else "none"
+        name, word = report.hook.name, word_of(verdict, _gave_nothing(report))
         times[name] = max(times.get(name, 0.0), round(report.ms, 2))
         said[name] = max(said.get(name, word), word, key=WORDS.index)
     found: dict[str, Any] = {"hooks": list(times), "times": list(times.values())}
@@ -75,8 +84,8 @@ def details(
         "context": decision.for_model[:LONGEST],
         "user_message": decision.user_message[:LONGEST],
         "notes": [note[:LONGEST] for note in decision.notes],
-        "hooks": [_hook(report, payloads=payloads) for report in decision.reports if _is_worth_it(report)],
-        "others": sum(1 for report in decision.reports if not _is_worth_it(report)),
+        "hooks": [_hook(report, payloads=payloads) for report in decision.met if _is_worth_it(report)],
+        "others": len(decision.reports) - sum(1 for report in decision.met if _is_worth_it(report)),
     }
     if payloads:
         found |= _event(event, raw or b"")
@@ -146,15 +155,54 @@ def _hook(report: Report, *, payloads: bool) -> dict[str, Any]:
     return found
 
 
-def bounded(value: Any) -> Any:
+def bounded(value: Any, longest: int = LARGEST) -> Any:
     """Long texts are cut, and say so; what is decided about has its own digest elsewhere."""
-    if isinstance(value, str) and len(value) > LARGEST:
-        return f"{value[:LARGEST]}… ({len(value) - LARGEST:,} more characters)"
+    if isinstance(value, str) and len(value) > longest:
+        return f"{value[:longest]}… ({len(value) - longest:,} more characters)"
     if isinstance(value, dict):
-        return {key: bounded(item) for key, item in value.items()}
+        return {key: bounded(item, longest) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [bounded(item) for item in value]
+        return [bounded(item, longest) for item in value]
     return value
+
+
+def fitted(details: Mapping[str, Any], size: int) -> dict[str, Any]:
+    """What is too long as a whole (`size` in bytes), cut; and it says so."""
+    return {**_Room(WHOLE * 3 // 4).fit(dict(details)), "cut": True, "size": size}
+
+
+class _Room:
+    """Bytes that are left. What comes when there are none is only counted, and takes no time."""
+
+    _LONGEST = 16 * 1024
+
+    def __init__(self, left: int) -> None:
+        self._left = left
+
+    def fit(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return self._table(value)
+        if isinstance(value, (list, tuple)):
+            return self._list(value)
+        kept = bounded(value, self._LONGEST)
+        self._left -= len(wire.encode(kept)) + 1
+        return kept
+
+    def _table(self, value: dict[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, inner in value.items():
+            if self._left <= 0:
+                return {**found, "…": f"({len(value) - len(found):,} more)"}
+            found[self.fit(key[:LONGEST])] = self.fit(inner)
+        return found
+
+    def _list(self, value: list[Any] | tuple[Any, ...]) -> list[Any]:
+        found: list[Any] = []
+        for inner in value:
+            if self._left <= 0:
+                return [*found, f"… ({len(value) - len(found):,} more)"]
+            found.append(self.fit(inner))
+        return found
 
 
 def _reply(reply: Reply | dict[str, Any] | None) -> Any:

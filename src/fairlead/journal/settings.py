@@ -26,6 +26,29 @@ def mode(said: Mapping[str, Any], environ: Mapping[str, str]) -> str:
 
 
 def journal(said: Mapping[str, Any], environ: Mapping[str, str], home: str = "") -> Journal:
-    days, size = said.get("keep_days", 30), said.get("keep_mb", 1024)
+    key = (folder(environ, home), said.get("keep_days", 30), said.get("keep_mb", 1024))
+    if key not in _OPEN:
+        _make_room()
+        _OPEN[key] = _journal(*key)
+    return _OPEN[key]
+
+
+def _make_room() -> None:
+    if not _OPEN and not _FORKS:
+        # A child that never writes would keep what its parent had locked, even when the parent was killed.
+        os.register_at_fork(after_in_child=_OPEN.clear)
+        _FORKS.append(True)
+    if len(_OPEN) >= _MOST_OPEN:
+        _OPEN.clear()
+
+
+def _journal(where: str, days: float, size: float) -> Journal:
     whole = int(size * MIB)
-    return Journal(folder(environ, home), segment=min(32 * MIB, whole // 4), size=whole, age=days * 24 * 3600.0)
+    return Journal(where, segment=min(32 * MIB, whole // 4), size=whole, age=days * 24 * 3600.0)
+
+
+_OPEN: dict[tuple[str, float, float], Journal] = {}
+"""A process that answers often keeps them open; one that answers once has only one."""
+_MOST_OPEN = 8
+_FORKS: list[bool] = []
+"""Whether somebody looks after them."""

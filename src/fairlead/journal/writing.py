@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from _thread import allocate_lock
 
 from fairlead import wire
 from fairlead.errors import InputError
@@ -20,6 +21,8 @@ DETAILS = ".details"
 START = "0" * 64
 CHAIN = b',"chain":"'
 MIB = 1 << 20
+WHOLE = MIB
+"""Bytes of one entry, however many values it has."""
 _PATIENCE = 1.0
 """Seconds to wait for others who write. Nobody holds the lock for more than a few hundred microseconds, unless it was
 stopped while it did."""
@@ -53,6 +56,8 @@ class Position:
 
 
 class Journal:
+    """Its files stay open from one entry to the next, and are looked for again when they have been moved away."""
+
     def __init__(
         self, folder: str, *, segment: int = 32 * MIB, size: int = 1024 * MIB, age: float = 30 * 24 * 3600.0
     ) -> None:
@@ -60,53 +65,94 @@ class Journal:
         self._segment = segment
         self._size = size
         self._age = age
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._turn = allocate_lock()
+        self._head = _File(os.path.join(self.folder, HEAD), os.O_RDWR)
+        self._lines = self._details = _File("", 0)
+        self._open_segment = 0
 
     def append(self, summary: Mapping[str, Any], details: Mapping[str, Any]) -> int:
         """The number of the entry. When this returns it is there, also if the process is killed then."""
-        os.makedirs(self.folder, mode=0o700, exist_ok=True)
-        body = wire.encode(details)
-        head = os.open(os.path.join(self.folder, HEAD), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        body = _encoded(details)
+        if self._process != os.getpid():  # what was opened before a fork has the lock in common with the parent
+            self._begin()
+        if not self._turn.acquire(timeout=_PATIENCE):
+            raise Busy("the journal is held by another thread")
         try:
-            lock(head)
-            at, torn = self._position(head)
-            if at.segment == 0 or at.offset + self._whole_size(at.segment) > self._segment:
-                at = self._turn_over(at)
-            whole = b'{"n":%d,%s\n' % (at.count + 1, body[1:])
-            place = _append(self.path(at.segment, DETAILS), whole)
-            entry = {"n": at.count + 1, "t": time.time(), **summary, "at": [place, len(whole)], "sum": sha256(whole)}
-            self._write(at, {**entry, "torn": True} if torn else entry)
-            os.pwrite(head, bytes(at), 0)
-            return at.count
+            head = self._locked()
+            try:
+                return self._appended(head, summary, body)
+            finally:
+                unlock(head)
         finally:
-            os.close(head)
+            self._turn.release()
 
     def path(self, segment: int, kind: str) -> str:
         return os.path.join(self.folder, f"{segment:06d}{kind}")
 
+    def _locked(self) -> int:
+        """The head, which nobody else has now; and which is still the one in the folder."""
+        while True:
+            try:
+                head = self._head.opened()
+            except FileNotFoundError:
+                os.makedirs(self.folder, mode=0o700, exist_ok=True)
+                head = self._head.opened()
+            lock(head)
+            if self._head.is_in_its_place():
+                return head
+            self._open_segment = 0
+
+    def _appended(self, head: int, summary: Mapping[str, Any], body: bytes) -> int:
+        at, torn = self._position(head)
+        size = self._details.size() if at.segment else 0
+        if at.segment == 0 or at.offset + size > self._segment:
+            at, torn = self._turn_over(at)
+            size = self._details.size()
+        whole = b'{"n":%d,%s\n' % (at.count + 1, body[1:])
+        self._details.append(whole, size)
+        entry = {"n": at.count + 1, "t": time.time(), **summary, "at": [size, len(whole)], "sum": sha256(whole)}
+        try:
+            self._write(at, {**entry, "torn": True} if torn else entry)
+        except OSError:
+            self._details.cut(size)
+            raise
+        os.pwrite(head, bytes(at), 0)
+        return at.count
+
     def _write(self, at: Position, entry: Mapping[str, Any]) -> None:
-        line, at.chain = chained(entry, at.chain)
-        _append(self.path(at.segment, LINES), line)
+        line, chain = chained(entry, at.chain)
+        self._lines.append(line, at.offset)
+        at.chain = chain
         at.offset += len(line)
         at.count += 1
 
-    def _whole_size(self, segment: int) -> int:
-        return _size(self.path(segment, DETAILS))
+    def _use(self, segment: int) -> None:
+        if segment != self._open_segment:
+            self._lines = _File(self.path(segment, LINES), _APPEND)
+            self._details = _File(self.path(segment, DETAILS), _APPEND)
+            self._open_segment = segment
 
     def _position(self, head: int) -> tuple[Position, bool]:
         """Where to go on, and whether what stands before it was cut short by the end of its writer."""
-        at = Position.read(os.pread(head, 256, 0))
-        if at is None:
-            at = self._without_head()
-        end = _size(self.path(at.segment, LINES)) if at.segment else 0
+        at = Position.read(os.pread(head, 256, 0)) or self._without_head()
+        if not at.segment:
+            return at, False
+        self._use(at.segment)
+        end = self._lines.size()
         if end <= at.offset:
             at.offset = end
             return at, False
         return at, self._catch_up(at)
 
     def _without_head(self) -> Position:
-        """Nobody has written yet, or the head is lost: the last segment says how far it is."""
-        last = max(segments(self.folder), default=0)
-        return Position(last) if last else Position()
+        """Nobody has written yet, or the head is lost: the last segment that has an entry says how far it is."""
+        present = segments(self.folder)
+        begun = (number for number in reversed(present) if _begins(self.path(number, LINES)))
+        return Position(next(begun, max(present, default=0)))
 
     def _catch_up(self, at: Position) -> bool:
         """Over entries whose writer was killed before the head knew of them."""
@@ -114,35 +160,148 @@ class Journal:
             file.seek(at.offset)
             for line in file:
                 if not line.endswith(b"\n"):
-                    _append(self.path(at.segment, LINES), b"\n")
+                    self._lines.append(b"\n", at.offset + len(line))
                 found, number = unchained(line), _number(line)
                 if found is None or number is None:
-                    at.offset = _size(self.path(at.segment, LINES))
+                    at.offset = self._lines.size()
                     return True
                 at.offset, at.count, at.chain = at.offset + len(line.rstrip(b"\n")) + 1, number, found[1]
         return False
 
-    def _turn_over(self, at: Position) -> Position:
+    def _turn_over(self, at: Position) -> tuple[Position, bool]:
         """The next segment; the oldest go when they are too many or too old."""
         fresh = Position(at.segment + 1, 0, at.count, at.chain)
-        gone = list(self._too_many())
+        self._use(fresh.segment)
+        if self._lines.size():  # somebody was killed when he had just done this
+            if _begins(self.path(fresh.segment, LINES)):
+                return fresh, self._catch_up(fresh)
+            self._lines.cut(0)
+        gone = list(self._too_many(fresh.segment))
         kept = [number for number in segments(self.folder) if number not in gone]
         first = min(kept, default=fresh.segment)
-        self._write(fresh, {"n": at.count + 1, "t": time.time(), "prev": at.chain, "first": first})
+        begin = {"n": at.count + 1, "t": time.time(), "prev": at.chain, "first": first}
+        self._write(fresh, {**begin, **_span(self.path(at.segment, LINES))})
         for number in gone:
-            for kind in (LINES, DETAILS):
+            for kind in (DETAILS, LINES):  # in this order: what has no lines is not looked for again
                 if os.path.exists(self.path(number, kind)):
                     os.unlink(self.path(number, kind))
-        return fresh
+        return fresh, False
 
-    def _too_many(self) -> Iterator[int]:
-        """Segments that no longer fit, with room for the new one."""
-        left = self._size - self._segment
-        for number in reversed(segments(self.folder)):
-            left -= _size(self.path(number, LINES)) + self._whole_size(number)
-            written = _written(self.path(number, LINES))
-            if left < 0 or time.time() - written > self._age:
-                yield number
+    def _too_many(self, before: int) -> Iterator[int]:
+        """The oldest segments: as many as no longer fit, with room for the new one, or are too old. Never one from
+        between others."""
+        present = [number for number in segments(self.folder) if number < before]
+        sizes = [_size(self.path(number, LINES)) + _size(self.path(number, DETAILS)) for number in present]
+        over = sum(sizes) - (self._size - self._segment)
+        for number, size in zip(present, sizes, strict=True):
+            if over <= 0 and time.time() - _written(self.path(number, LINES)) <= self._age:
+                return
+            yield number
+            over -= size
+
+
+def _encoded(details: Mapping[str, Any]) -> bytes:
+    body = wire.encode(details)
+    if len(body) <= WHOLE:
+        return body
+    from fairlead.journal.recording import fitted
+
+    return wire.encode(fitted(details, len(body)))
+
+
+_APPEND = os.O_WRONLY | os.O_APPEND
+
+
+class _File:
+    """Opened when it is needed, and anew when it was deleted."""
+
+    __slots__ = ("_file", "_flags", "_identity", "_path")
+
+    def __init__(self, path: str, flags: int) -> None:
+        self._path = path
+        self._flags = flags | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        self._file = -1
+        self._identity = (0, 0)
+
+    def __del__(self) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def opened(self) -> int:
+        if self._file < 0:
+            self._file = os.open(self._path, self._flags, 0o600)
+            found = os.fstat(self._file)
+            self._identity = (found.st_dev, found.st_ino)
+        return self._file
+
+    def size(self) -> int:
+        found = os.fstat(self.opened())
+        if found.st_nlink:
+            return found.st_size
+        self._close()
+        return os.fstat(self.opened()).st_size
+
+    def is_in_its_place(self) -> bool:
+        """If not (the folder was moved away, and another made), it is closed."""
+        try:
+            found = os.stat(self._path)
+        except FileNotFoundError:
+            found = None
+        if found is not None and (found.st_dev, found.st_ino) == self._identity:
+            return True
+        self._close()
+        return False
+
+    def append(self, data: bytes, place: int) -> None:
+        """All of it, behind `place`; or nothing, and an error that says why."""
+        try:
+            while data:
+                data = data[os.write(self._file, data) :]
+        except OSError:
+            self.cut(place)
+            raise
+
+    def cut(self, place: int) -> None:
+        """What cannot be taken back is passed over by the next who writes."""
+        try:
+            os.ftruncate(self._file, place)
+        except OSError:
+            pass
+
+
+def _begins(path: str) -> bool:
+    """Whether a segment has at least one whole line."""
+    try:
+        with open(path, "rb") as file:
+            return file.readline().endswith(b"\n")
+    except FileNotFoundError:
+        return False
+
+
+def _span(path: str) -> dict[str, list[float]]:
+    """Of the times in a segment that is full; clocks are set, so the first and the last line do not tell."""
+    try:
+        with open(path, "rb") as file:
+            file.readline()  # how it begins
+            times = [found for line in file if (found := when(line)) is not None]
+    except FileNotFoundError:
+        return {}
+    return {"span": [min(times), max(times)]} if times else {}
+
+
+def when(line: bytes) -> float | None:
+    """The time of an entry, without reading all of its line."""
+    before, found, rest = line[:80].partition(b',"t":')
+    if not found or not before.startswith(b'{"n":') or b"," in before:
+        return None
+    try:
+        return float(rest.partition(b",")[0])
+    except ValueError:
+        return None
 
 
 def segments(folder: str) -> list[int]:
@@ -176,7 +335,10 @@ def _number(line: bytes) -> int | None:
 
 
 def sha256(data: bytes) -> str:
-    """Without `hashlib`, which loads all of OpenSSL: the cold path has no time for it."""
+    """Without `hashlib`, which loads all of OpenSSL: the cold path has no time for it. Where it is loaded, it is used:
+    it is faster."""
+    if "_hashlib" in sys.modules:
+        return str(sys.modules["_hashlib"].openssl_sha256(data).hexdigest())
     try:
         module = __import__("_sha2" if sys.version_info >= (3, 12) else "_sha256")
     except ImportError:  # a Python that was built without them
@@ -198,16 +360,10 @@ def lock(file: int) -> None:
             time.sleep(0.0005)
 
 
-def _append(path: str, data: bytes) -> int:
-    """Where it begins. All of it, or an error that says why not."""
-    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        place = os.fstat(file).st_size
-        while data:
-            data = data[os.write(file, data) :]
-    finally:
-        os.close(file)
-    return place
+def unlock(file: int) -> None:
+    import fcntl
+
+    fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def _size(path: str) -> int:
