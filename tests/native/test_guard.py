@@ -19,7 +19,7 @@ def bash(command: str, place: Home) -> PreToolUse:
 
 
 def load(place: Home, text: str) -> Hooks:
-    place.write("fairlead.toml", text)
+    place.write("~/.config/fairlead/fairlead.toml", text)
     return Hooks.load(
         place.project, home=place.home, environ=place.environ, managed=str(place.root / "etc"), trust_project=True
     )

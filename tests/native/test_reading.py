@@ -96,7 +96,7 @@ INVALID: dict[str, tuple[str, tuple[int, int], str]] = {
     "arguments that are a string": ('[[hook]]\non = "Stop"\nrun = "x"\nargs = "y"\n', (4, 1), "args"),
     "arguments for a function": ('[[hook]]\non = "Stop"\npython = "a:b"\nargs = ["y"]\n', (4, 1), "belongs to run"),
     "a directory for a function": ('[[hook]]\non = "Stop"\npython = "a:b"\ncwd = "y"\n', (4, 1), "belongs to run"),
-    "an environment for a function": ('[[hook]]\non = "Stop"\npython = "a:b"\nenv = {}\n', (4, 1), "belongs to run"),
+    "an environment for a question": ('[[hook]]\non = "Stop"\nprompt = "x?"\nenv = {}\n', (4, 1), "belongs to run"),
     "a dotted function": ('[[hook]]\non = "Stop"\npython = "a.b"\n', (3, 1), "package.module:function"),
     "a function without a name": ('[[hook]]\non = "Stop"\npython = "a:"\n', (3, 1), "package.module:function"),
     "an empty function": ('[[hook]]\non = "Stop"\npython = ""\n', (1, 1), "python"),
@@ -234,7 +234,7 @@ def test_the_place_of_a_hook_is_known() -> None:
     assert (second.origin.layer, second.origin.dialect) == ("project", "fairlead")
 
 
-def test_higher_priority_comes_first_over_all_layers(place: Home) -> None:
+def test_higher_priority_comes_first_over_all_layers_and_the_organisation_has_the_last_word(place: Home) -> None:
     entry = '[[hook]]\nname = "{}"\non = "PreToolUse"\nrun = "x {}"\npriority = {}\n'
     managed = place.root / "etc" / "fairlead" / "fairlead.toml"
     managed.parent.mkdir(parents=True)
@@ -243,13 +243,13 @@ def test_higher_priority_comes_first_over_all_layers(place: Home) -> None:
     place.write("fairlead.toml", entry.format("project", 4, 0))
     place.write("fairlead.local.toml", entry.format("local", 5, 9))
     hooks = Hooks.load(place.project, environ=place.environ, managed=str(place.root / "etc"), trust_project=True)
-    assert [hook.name for hook in hooks] == ["local", "user", "managed", "project", "user-late"]
-    assert [hook.origin.layer for hook in hooks] == ["local", "user", "managed", "project", "user"]
+    assert [hook.name for hook in hooks] == ["local", "user", "project", "user-late", "managed"]
+    assert [hook.origin.layer for hook in hooks] == ["local", "user", "project", "user", "managed"]
 
 
 def test_the_users_configuration_directory_can_be_elsewhere(place: Home) -> None:
-    place.write("elsewhere/fairlead/fairlead.toml", '[[hook]]\nname = "mine"\non = "Stop"\nrun = "x"\n')
-    environ = {**place.environ, "XDG_CONFIG_HOME": str(place.project / "elsewhere")}
+    place.write("~/elsewhere/fairlead/fairlead.toml", '[[hook]]\nname = "mine"\non = "Stop"\nrun = "x"\n')
+    environ = {**place.environ, "XDG_CONFIG_HOME": str(place.home / "elsewhere")}
     assert [h.name for h in Hooks.load(place.project, environ=environ, managed="/nowhere")] == ["mine"]
 
 
@@ -349,7 +349,7 @@ def test_what_is_wrong_with_a_model_is_said_before_a_hook_asks(tmp_path: Path) -
     file.write_text('[models.a]\nprovider = "opnai"\n[models.b]\nprovider = "openai"\napi_key = "sk-1"\ntokens = 3\n')
     file.chmod(0o644)
     environ = {"HOME": str(tmp_path)}
-    found = Hooks.load(tmp_path, environ=environ, managed="/nowhere").problems
+    found = Hooks.load(tmp_path / "project", environ=environ, managed="/nowhere").problems
     said = [(problem.line, problem.message) for problem in found]
     assert said[0] == (6, "unknown key 'tokens'")
     assert {(2, "unknown provider 'opnai'"), (5, "others can read this key")} <= set(said)

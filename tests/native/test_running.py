@@ -13,6 +13,7 @@ from fairlead import Decision, Event, Hooks, PostToolUse, PreToolUse, SessionSta
 from tests.conftest import Home
 
 Fire = Callable[..., Decision]
+MINE = "~/.config/fairlead/fairlead.toml"
 
 
 def bash(command: str = "ls", **more: Any) -> PreToolUse:
@@ -23,8 +24,8 @@ def bash(command: str = "ls", **more: Any) -> PreToolUse:
 def fire(place: Home) -> Fire:
     """Write hooks, fire an event in the project, return the decision."""
 
-    def run(toml: str, event: Event | None = None) -> Decision:
-        place.write("fairlead.toml", toml)
+    def run(toml: str, event: Event | None = None, *, file: str = "fairlead.toml") -> Decision:
+        place.write(file, toml)
         hooks = Hooks.load(place.project, environ=place.environ, managed=str(place.root / "etc"), trust_project=True)
         assert [problem for problem in hooks.problems if problem.level == "error"] == []
         return hooks.fire_sync((event or bash()).but(cwd=str(place.project)))
@@ -156,7 +157,7 @@ def test_a_hook_without_a_verdict_leads_where_on_error_says(
     place.write("plain.sh", "#!/bin/sh\nexit 0\n")
     more = {"on_error": on_error} if on_error else {}
     limit = "200ms" if command.startswith("sleep") else "60s"
-    decision = fire(hook(command, event.name, timeout=limit, **more), event)
+    decision = fire(hook(command, event.name, timeout=limit, **more), event, file=MINE)
     default = "deny" if event.name in ("PreToolUse", "UserPromptSubmit") else "allow"
     assert decision.decision == {"deny": "deny", "allow": "none"}[on_error or default]
     assert len(decision.notes) == 1
@@ -287,10 +288,10 @@ def test_a_rewrite_is_seen_by_the_next_hook(fire: Fire, place: Home) -> None:
 # --- python ----------------------------------------------------------------------------------------------------
 
 
-def module(place: Home, request: pytest.FixtureRequest, body: str) -> str:
+def module(place: Home, request: pytest.FixtureRequest, body: str, folder: str = "") -> str:
     """A module beside fairlead.toml, under a name of its own."""
     name = f"hooks_{abs(hash(request.node.name))}"
-    place.write(f"{name}.py", f"from fairlead import deny\nimport asyncio, os, sys\n{body}\n")
+    place.write(f"{folder}{name}.py", f"from fairlead import deny\nimport asyncio, os, sys\n{body}\n")
     return name
 
 
@@ -332,12 +333,12 @@ BROKEN = {
 def test_a_function_that_fails_leads_where_on_error_says(
     fire: Fire, place: Home, body: str, said: str, request: pytest.FixtureRequest
 ) -> None:
-    name = module(place, request, body)
+    name = module(place, request, body, "~/.config/fairlead/")
     toml = f'[[hook]]\non = "PreToolUse"\npython = "{name}:check"\ntimeout = "100ms"\n'
-    decision = fire(toml)
+    decision = fire(toml, file=MINE)
     assert decision.denies
     assert said in decision.reason
-    assert fire(f'{toml}on_error = "allow"\n').allowed
+    assert fire(f'{toml}on_error = "allow"\n', file=MINE).allowed
 
 
 def test_a_script_is_found_beside_the_configuration_and_answers_like_a_command(fire: Fire, place: Home) -> None:

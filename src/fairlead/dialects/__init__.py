@@ -212,6 +212,7 @@ def signs(name: str, places: Places) -> Iterator[str]:
             yield f"{places.managed if sign.startswith('/') else places.project + '/'}{sign}"
 
 
+_AGENTS: dict[str, Any] = {}
 _HALVES: dict[str, Any] = {}
 """Modules that were asked for: an import statement costs 2 µs, and each hook needs its dialect twice."""
 
@@ -222,13 +223,13 @@ def hook_half(name: str) -> HookHalf:
 
 
 def agent_half(name: str) -> AgentHalf:
-    return _load(name, AGENT_HALVES)  # type: ignore[no-any-return]
+    half: AgentHalf = _AGENTS.get(name) or _load(name, AGENT_HALVES)
+    return half
 
 
 def _load(name: str, known: tuple[str, ...]) -> Any:
     if name not in known:
         raise UsageError(f"unknown agent {name!r}", hint=f"one of: {', '.join(sorted(known))}")
     module = __import__(f"fairlead.dialects.{module_name(name)}", fromlist=["NAME"])
-    if known is HOOK_HALVES:
-        _HALVES[name] = module
+    (_HALVES if known is HOOK_HALVES else _AGENTS)[name] = module
     return module

@@ -70,8 +70,18 @@ def _elsewhere(cwd: str, folder: str) -> str:
     """The whole path of a folder; empty where it is the working directory itself."""
     if not folder:
         return ""
-    whole = os.path.normpath(os.path.join(cwd, os.path.expanduser(folder)))
+    whole = os.path.normpath(os.path.join(cwd, _from_home(folder)))
     return "" if cwd and whole == os.path.normpath(cwd) else whole
+
+
+def _from_home(folder: str) -> str:
+    """Of whoever asks; another user's, `~name`, is the same for everybody."""
+    if folder != "~" and not folder.startswith("~/"):
+        return os.path.expanduser(folder)
+    from fairlead import surroundings
+    from fairlead.folders import home_of
+
+    return home_of(surroundings.environ()) + folder[1:]
 
 
 def quoted(word: str) -> str:

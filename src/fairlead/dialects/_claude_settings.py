@@ -6,7 +6,17 @@ import os
 
 from fairlead import documents
 from fairlead.dialects import _claude_files, _elsewhere
-from fairlead.dialects._common import A_DAY, Reader, all_of, file_name, given, left_running, once_a_session, read_groups
+from fairlead.dialects._common import (
+    A_DAY,
+    Reader,
+    all_of,
+    file_name,
+    given,
+    left_running,
+    once_a_session,
+    read_groups,
+    warn_of_reach,
+)
 from fairlead.dialects.claude_code import EVENTS, NAME, SESSION_END, SETTINGS, TIMEOUT, TIMEOUTS
 from fairlead.events import EVENTS as ALL_EVENTS
 from fairlead.handlers.command import Command
@@ -72,7 +82,14 @@ def _switches(reader: Reader, data: dict[str, Any]) -> dict[str, Any]:
     for key in ("disableAllHooks", "allowManagedHooksOnly"):
         if data.get(key) is not None and reader.expect(data[key], bool, (key,), f"{key} must be true or false"):
             switches[key] = data[key]
+    if switches.get("disableAllHooks"):
+        warn_of_reach(reader, ("disableAllHooks",))
+    if switches.get("allowManagedHooksOnly") and reader.source.owner != "managed":
+        reader.warn(("allowManagedHooksOnly",), _ONLY_MANAGED, "it belongs into managed-settings.json")
     return switches
+
+
+_ONLY_MANAGED = "allowManagedHooksOnly counts in the organisation's settings alone, and is ignored here"
 
 
 def _read_handler(reader: Reader, event: str, group: Any, entry: Any, path: Path, places: Places, data: Any) -> None:

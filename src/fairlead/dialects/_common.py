@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairlead import wire
 from fairlead.dialects import Reading, Reply
-from fairlead.errors import InputError, Problem
+from fairlead.errors import InputError, Problem, plain
 from fairlead.events import ToolEvent, event_class
 from fairlead.handlers.command import Command
 from fairlead.hooks import HookFailed
@@ -58,6 +58,43 @@ def once_each(hooks: Iterable[Hook]) -> list[Hook]:
     for hook in hooks:
         first.setdefault(hook.identity(), hook)
     return list(first.values())
+
+
+def moved(places: Places, variable: str) -> str:
+    """Where a variable leads; one that counts from the working directory is a repository's, and leads nowhere."""
+    folder = places.environ.get(variable, "")
+    return folder if folder.startswith("/") else ""
+
+
+def owners(readings: Iterable[tuple[Source, Reading]]) -> dict[str, str]:
+    """Whose each file is."""
+    return {source.path: source.owner for source, _ in readings}
+
+
+def is_off(owner: str, said: Iterable[tuple[str, bool]]) -> bool:
+    """Whether switches of whole files, the nearest last, leave out the hooks of an owner. The organisation's word is
+    the last one; a user's counts for projects, too; a project speaks for itself alone."""
+    words: dict[str, bool] = dict(said)
+    if "managed" in words:
+        return words["managed"]
+    if owner == "managed":
+        return words.get("preset", False)
+    return words.get("user", words.get("preset", False)) or (owner == "project" and words.get("project", False))
+
+
+def reaches(whose: str, owner: str) -> bool:
+    """Whether what one owner's file says about single hooks counts for those of another."""
+    return whose in (owner, "managed") or (whose == "user" and owner == "project")
+
+
+def warn_of_reach(reader: Reader, path: Path) -> None:
+    """Of a switch in a project's file."""
+    if reader.source.owner == "project":
+        name = ".".join(map(str, path))
+        reader.warn(path, f"{name} of a project switches off the project's own hooks alone", _SWITCHES)
+
+
+_SWITCHES = "yours and your organisation's stay in force; what is yours is switched off in your own settings"
 
 
 def tool_matcher(event: str, pattern: str) -> Matcher:
@@ -211,7 +248,7 @@ class Reader:
         if not self.expect(value, (int, float), (*path, key), f"{key} must be a number"):
             return default
         if not value > 0:  # TOML has nan, too
-            self.problem((*path, key), f"{key} must be more than 0", f"{default:g} s is used")
+            self.problem((*path, key), f"{key} must be more than 0", f"{plain(default)} s is used")
             return default
         return float(min(value, _LONGEST / unit) * unit)
 

@@ -31,6 +31,11 @@ def files(places: Places, *, home: str, folder: str, managed: str) -> dict[str, 
     }
 
 
+def whose(source: Source) -> str:
+    """What the machine only presets, a user may undo."""
+    return "preset" if source.path.endswith("system-defaults.json") else source.owner
+
+
 def settings(reader: Reader, text: str) -> dict[str, Any] | None:
     data = _comments.parse(text)
     return data if reader.expect(data, dict, (), "settings must be an object") else None

@@ -62,11 +62,7 @@ def _escalate(reader: Reader, value: Any, path: Path) -> tuple[float | None, tup
 
 def check_approvers(reader: Reader, data: dict[str, Any]) -> None:
     """At the top of a file, for `fairlead check`; the server reads it by itself."""
-    if reader.source.owner == "project":
-        said = "approvers belongs into your own fairlead.toml: a project does not choose who decides for you"
-        hint = "it is not heeded here; a [[hook]] of the project can name its own"
-        reader.warn(("approvers",), said, hint)
-    elif people.approvers_in(data) is None:
+    if people.approvers_in(data) is None:
         hint = f"a name is {people.WHAT} characters; until then the server does not start"
         reader.problem(("approvers",), "approvers must be a list of names", hint)
 

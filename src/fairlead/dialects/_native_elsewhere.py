@@ -67,15 +67,12 @@ def check(reader: Reader, data: dict[str, Any]) -> dict[str, Any]:
     if "models" in data:
         _check_tables(reader, data["models"], "models", _MODEL_KEYS)
         _check_models(reader, data["models"])
-        _only_for_the_user(reader, "models")
     if "mcp_servers" in data:
         _check_tables(reader, data["mcp_servers"], "mcp_servers", _SERVER_KEYS)
-        _only_for_the_user(reader, "mcp_servers")
     if "allowed_http_urls" not in data:
         return {}
-    _only_for_the_user(reader, "allowed_http_urls")
     urls = _elsewhere.words(reader, data["allowed_http_urls"], ("allowed_http_urls",))
-    return {} if reader.source.owner == "project" else {_elsewhere.URLS: {"*": urls}}
+    return {_elsewhere.URLS: {"*": urls}}
 
 
 def _check_models(reader: Reader, tables: Any) -> None:
@@ -96,11 +93,6 @@ def _others_can_read(path: str) -> bool:
         return bool(os.stat(path).st_mode & 0o077)
     except OSError:
         return False
-
-
-def _only_for_the_user(reader: Reader, key: str) -> None:
-    if reader.source.owner == "project":
-        reader.problem((key,), f"{key} of a project is ignored", "it belongs into your own fairlead.toml: see the docs")
 
 
 def _check_tables(reader: Reader, value: Any, name: str, keys: tuple[str, ...]) -> None:

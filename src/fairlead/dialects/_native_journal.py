@@ -15,11 +15,8 @@ _NUMBERS = ("keep_days", "keep_mb")
 
 
 def journal(reader: Reader, table: Any) -> dict[str, Any]:
-    """What it says; a project cannot have itself left out of the record."""
+    """What it says."""
     if not reader.expect(table, dict, ("journal",), "[journal] must be a table"):
-        return {}
-    if reader.source.owner == "project":
-        reader.problem(("journal",), "[journal] of a project is ignored", "it belongs into your own fairlead.toml")
         return {}
     found = {}
     for key, value in table.items():

@@ -11,16 +11,10 @@ if TYPE_CHECKING:
 
 LONGEST = 24 * 3600.0
 """Seconds that chats may be kept waiting."""
-_OWN = "notify belongs into your own fairlead.toml: a project does not choose who hears of your questions"
 
 
 def check_notify(reader: Reader, data: Mapping[str, Any]) -> None:
     """For `fairlead check`; the server reads them by itself."""
-    if reader.source.owner == "project":
-        for key in ("notify", "notify_after"):
-            if key in data:
-                reader.problem((key,), _OWN, "it is not heeded here; move it to ~/.config/fairlead/fairlead.toml")
-        return
     for key, problem in read_fields(data)[2]:
         reader.problem((key,), problem, "it is not heeded")
 

@@ -15,12 +15,8 @@ _KEYS = (*_SWITCHES, "endpoint", "headers")
 
 
 def telemetry(reader: Reader, table: Any) -> dict[str, Any]:
-    """What it says; a project cannot have itself watched, nor send what happens to a stranger."""
+    """What it says."""
     if not reader.expect(table, dict, ("telemetry",), "[telemetry] must be a table"):
-        return {}
-    if reader.source.owner == "project":
-        what = "[telemetry] of a project is ignored"
-        reader.problem(("telemetry",), what, "it belongs into your own fairlead.toml")
         return {}
     found = {}
     for key, value in table.items():

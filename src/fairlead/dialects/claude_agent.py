@@ -11,6 +11,8 @@ from fairlead.dialects._common import (
     given,
     json_output,
     never_again,
+    owners,
+    reaches,
     read_groups,
     replace_input,
     text_in,
@@ -175,16 +177,23 @@ def arrange(hooks: Sequence[Hook], readings: Sequence[tuple[Source, Reading]]) -
 
 
 def _without_plugins_that_are_off(hooks: Sequence[Hook], readings: Sequence[tuple[Source, Reading]]) -> list[Hook]:
-    switches: dict[str, bool] = {}
-    for _, reading in readings:
-        for name, on in reading.settings.get(NAME, {}).items():
-            switches[name.partition("@")[0]] = on is not False
+    whose = owners(readings)
     return [
         hook.but(enabled=False)
-        if hook.origin.layer == "plugin" and not switches.get(hook.name.partition(":")[0], True)
+        if hook.origin.layer == "plugin" and not _is_on(hook, whose.get(hook.origin.file, "user"), readings)
         else hook
         for hook in hooks
     ]
+
+
+def _is_on(hook: Hook, owner: str, readings: Sequence[tuple[Source, Reading]]) -> bool:
+    """What the settings say whose word reaches it, the nearest last."""
+    plugin, is_on = hook.name.partition(":")[0], True
+    for source, reading in readings:
+        for name, on in reading.settings.get(NAME, {}).items() if reaches(source.owner, owner) else ():
+            if name.partition("@")[0] == plugin:
+                is_on = on is not False
+    return is_on
 
 
 def _is_numbered(hook: Hook) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairlead import verdicts, wire
 from fairlead.dialects import HookInput, Reading, Reply, Source, _claude_files
 from fairlead.dialects._claude_reply import DECIDES_INSIDE, ended_before, permission, reason, tool_permission
-from fairlead.dialects._common import all_run, exit_2, given, never_again, replace_input
+from fairlead.dialects._common import all_run, exit_2, given, is_off, never_again, owners, reaches, replace_input
 from fairlead.events import EVENTS as ALL_EVENTS
 from fairlead.events import Event
 from fairlead.hooks import Hook, HookFailed
@@ -61,28 +61,38 @@ def read(source: Source, text: str, places: Places) -> Reading:
 
 def arrange(hooks: Sequence[Hook], readings: Sequence[tuple[Source, Reading]]) -> list[Hook]:
     """All levels add, unless a settings file switches them off."""
-    said = [(source.layer, reading.settings[NAME]) for source, reading in readings if NAME in reading.settings]
-    said.sort(key=lambda pair: SETTINGS.index(pair[0]))
+    said = [(source, reading.settings[NAME]) for source, reading in readings if NAME in reading.settings]
+    said.sort(key=lambda pair: SETTINGS.index(pair[0].layer))
     budget = max((hook.timeout or 0 for hook in hooks if _ends_session(hook) and hook.origin.layer in SETTINGS),
                  default=SESSION_END)  # fmt: skip
-    return [_within(_switched(hook, said), budget) for hook in hooks]
+    whose = owners(readings)
+    return [_within(_switched(hook, whose.get(hook.origin.file, "user"), said), budget) for hook in hooks]
 
 
-def _switched(hook: Hook, said: Sequence[tuple[str, Mapping[str, Any]]]) -> Hook:
-    managed = [(layer, own) for layer, own in said if layer == "managed"]
+def _switched(hook: Hook, owner: str, said: Sequence[tuple[Source, Mapping[str, Any]]]) -> Hook:
+    managed = [(source, own) for source, own in said if source.owner == "managed"]
     if hook.origin.layer == "managed" or _is_forced(hook, managed):
-        off = _last(managed, "disableAllHooks")
+        off = is_off("managed", _words(managed, "disableAllHooks"))
     else:
-        off = _last(said, "disableAllHooks") or _last(managed, "allowManagedHooksOnly") or _plugin(hook, said) is False
+        # What is in the repository does not reach what a person keeps beside it.
+        heard = [(s, own) for s, own in said if not (hook.origin.layer == "local" and s.layer == "project")]
+        off = (
+            is_off(owner, _words(heard, "disableAllHooks"))
+            or _only_managed(managed)
+            or _plugin(hook, [(source, own) for source, own in said if reaches(source.owner, owner)]) is False
+        )
     return hook.but(enabled=False) if off else hook
 
 
-def _last(said: Iterable[tuple[str, Mapping[str, Any]]], key: str) -> bool:
-    values = [own[key] for _, own in said if key in own]
-    return bool(values and values[-1])
+def _words(said: Iterable[tuple[Source, Mapping[str, Any]]], key: str) -> list[tuple[str, bool]]:
+    return [(source.owner, own[key]) for source, own in said if key in own]
 
 
-def _plugin(hook: Hook, said: Iterable[tuple[str, Mapping[str, Any]]]) -> bool | None:
+def _only_managed(managed: Iterable[tuple[Source, Mapping[str, Any]]]) -> bool:
+    return dict(_words(managed, "allowManagedHooksOnly")).get("managed", False)
+
+
+def _plugin(hook: Hook, said: Iterable[tuple[Source, Mapping[str, Any]]]) -> bool | None:
     """Whether the settings switch a hook's plugin on or off; None where they do not speak of it."""
     found = None
     for _, own in said:
@@ -94,7 +104,7 @@ def _plugin(hook: Hook, said: Iterable[tuple[str, Mapping[str, Any]]]) -> bool |
     return found
 
 
-def _is_forced(hook: Hook, managed: Iterable[tuple[str, Mapping[str, Any]]]) -> bool:
+def _is_forced(hook: Hook, managed: Iterable[tuple[Source, Mapping[str, Any]]]) -> bool:
     return hook.options.get("owner") == "user" and bool(_plugin(hook, managed))
 
 

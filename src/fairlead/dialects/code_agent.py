@@ -203,7 +203,7 @@ def write_reply(_event: Event, decision: Decision) -> Reply:
 
 def write_result(_event: Event, decision: Decision) -> dict[str, Any]:
     """A `HookResult`; a block that no hook of the list explains is not possible."""
-    results = [_one(report) for report in decision.reports if report.ran]
+    results = [_one(report) for report in decision.met if report.ran]
     if decision.denies and not any(result["decision"] == "block" for result in results):
         results.append({"hookId": "fairlead", "success": True, "error": decision.reason, "decision": "block"})
     return {"allowed": not decision.denies, "results": results}

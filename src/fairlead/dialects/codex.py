@@ -15,12 +15,17 @@ from fairlead.dialects._common import (
     fails_open,
     file_name,
     given,
+    is_off,
     left_running,
     merge_all,
+    moved,
     never_again,
+    owners,
+    reaches,
     read_groups,
     replace_input,
     text_in,
+    warn_of_reach,
 )
 from fairlead.events import EVENTS as ALL_EVENTS
 from fairlead.handlers.command import Command
@@ -76,7 +81,7 @@ _FILE_KEYS = ("description", "hooks")
 
 
 def sources(places: Places) -> list[Source]:
-    user = places.environ.get("CODEX_HOME") or os.path.join(places.home, ".codex")
+    user = moved(places, "CODEX_HOME") or os.path.join(places.home, ".codex")
     folders = (
         (os.path.join(places.managed, "codex"), "managed"),
         (user, "user"),
@@ -85,7 +90,7 @@ def sources(places: Places) -> list[Source]:
     return [
         Source(path=os.path.join(folder, name), layer=layer, owner=layer)
         for folder, layer in folders
-        for name in ("hooks.json", "config.toml")
+        for name in ("hooks.json", "config.toml", *(("requirements.toml",) if layer == "managed" else ()))
     ]
 
 
@@ -98,11 +103,14 @@ def read(source: Source, text: str, places: Places) -> Reading:
     if not in_toml:
         _foreign_keys(reader, data)
     hooks = data.get("hooks")
-    events = {key: value for key, value in hooks.items() if key != "state"} if isinstance(hooks, dict) else hooks
+    events = {k: value for k, value in hooks.items() if k not in _NO_EVENTS} if isinstance(hooks, dict) else hooks
     if events is not None:
         for event, group, handler, path in read_groups(reader, events, EVENTS):
             _read_handler(reader, event, group, handler, path)
     return reader.reading(**({NAME: _switches(reader, data)} if in_toml else {}))
+
+
+_NO_EVENTS = frozenset({"state", "managed_dir", "windows_managed_dir", "allow_managed_hooks_only"})
 
 
 def _foreign_keys(reader: Reader, data: dict[str, Any]) -> None:
@@ -168,22 +176,33 @@ def _switches(reader: Reader, data: dict[str, Any]) -> dict[str, Any]:
     state = state if isinstance(state, dict) else {}
     off = [key for key, value in state.items() if isinstance(value, dict) and value.get("enabled") is False]
     switches: dict[str, Any] = {"off": frozenset(off)}
+    said = [table.get("allow_managed_hooks_only", False) for table in (data, hooks) if isinstance(table, dict)]
+    switches["only_managed"] = any(value is not False for value in said)
     if isinstance(features, dict):
         for key in ("hooks", "codex_hooks"):
             if key in features and reader.expect(
                 features[key], bool, ("features", key), f"{key} must be true or false"
             ):
                 switches["hooks"] = features[key]
+                if not features[key]:
+                    warn_of_reach(reader, ("features", key))
     return switches
 
 
 def arrange(hooks: Sequence[Hook], readings: Sequence[tuple[Source, Reading]]) -> list[Hook]:
     """All levels add, unless a configuration switches them off."""
-    said = [reading.settings[NAME] for _, reading in readings if NAME in reading.settings]
-    values = [switches["hooks"] for switches in said if "hooks" in switches]
-    all_off = bool(values) and not values[-1]
-    off = frozenset(key for switches in said for key in switches["off"])
-    return [hook.but(enabled=False) if all_off or _key(hook) in off else hook for hook in hooks]
+    said = [(source.owner, reading.settings[NAME]) for source, reading in readings if NAME in reading.settings]
+    whose = owners(readings)
+    return [_switched(hook, whose.get(hook.origin.file, "user"), said) for hook in hooks]
+
+
+def _switched(hook: Hook, owner: str, said: Sequence[tuple[str, Mapping[str, Any]]]) -> Hook:
+    off = (
+        is_off(owner, [(by, not switches["hooks"]) for by, switches in said if "hooks" in switches])
+        or any(_key(hook) in switches["off"] for by, switches in said if reaches(by, owner))
+        or (owner != "managed" and any(switches.get("only_managed") for by, switches in said if by == "managed"))
+    )
+    return hook.but(enabled=False) if off else hook
 
 
 def _key(hook: Hook) -> str:

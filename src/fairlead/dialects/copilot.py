@@ -21,10 +21,13 @@ from fairlead.dialects._common import (
     given,
     json_output,
     merge_all,
+    moved,
     never_again,
+    owners,
     replace_input,
     text_in,
     text_of,
+    warn_of_reach,
 )
 from fairlead.dialects._flat_files import entries_of
 from fairlead.dialects._payloads import arguments, failed, parsed, with_shell_result
@@ -117,7 +120,7 @@ _OF_VS_CODE = ("windows", "linux", "osx")
 
 
 def sources(places: Places) -> list[Source]:
-    home = places.environ.get("COPILOT_HOME") or os.path.join(places.home, ".copilot")
+    home = moved(places, "COPILOT_HOME") or os.path.join(places.home, ".copilot")
     github = os.path.join(places.project, ".github")
     return [
         *_folder(os.path.join(places.managed, "github-copilot", "policy.d"), "managed"),
@@ -148,6 +151,8 @@ def read(source: Source, text: str, places: Places) -> Reading:
         _read_entry(reader, name, entry, path, matcher_path, places)
     off = data.get("disableAllHooks", False)
     reader.expect(off, bool, ("disableAllHooks",), "disableAllHooks must be true or false")
+    if off is True and source.format == "settings":
+        warn_of_reach(reader, ("disableAllHooks",))
     return reader.reading(**{NAME: {"off": off is True}})
 
 
@@ -234,11 +239,14 @@ def _expanded(text: str, environ: Mapping[str, str]) -> str:
 
 
 def arrange(hooks: Sequence[Hook], readings: Sequence[tuple[Source, Reading]]) -> list[Hook]:
-    """All levels add. A file's switch is about its own hooks; the repository's settings switch off all but policies."""
+    """All levels add. A file's switch is about its own hooks; the repository's settings switch off all of its own."""
     off = {source.path for source, reading in readings if reading.settings.get(NAME, {}).get("off")}
-    everything = any(s.path in off and s.format == "settings" and s.owner == "project" for s, _ in readings)
+    whole = any(s.path in off and s.format == "settings" and s.owner == "project" for s, _ in readings)
+    whose = owners(readings)
     return [
-        hook.but(enabled=False) if hook.origin.file in off or (everything and hook.origin.layer != "managed") else hook
+        hook.but(enabled=False)
+        if hook.origin.file in off or (whole and whose.get(hook.origin.file) == "project")
+        else hook
         for hook in hooks
     ]
 

@@ -13,11 +13,17 @@ from fairlead.dialects._common import (
     exit_2,
     fails_open,
     given,
+    is_off,
+    moved,
     never_again,
+    owners,
+    reaches,
     replace_input,
     text_in,
     text_of,
+    warn_of_reach,
 )
+from fairlead.errors import plain
 from fairlead.events import EVENTS as ALL_EVENTS
 from fairlead.events import ToolEvent, event_class
 from fairlead.handlers.command import Command
@@ -101,7 +107,7 @@ _OWN_KEYS: Mapping[str, tuple[str, ...]] = {
 
 
 def sources(places: Places) -> list[Source]:
-    home = f"{places.environ.get('GEMINI_CLI_HOME') or places.home}/.gemini"
+    home = f"{moved(places, 'GEMINI_CLI_HOME') or places.home}/.gemini"
     return list(_gemini_settings.files(places, home=home, folder=".gemini", managed="gemini-cli").values())
 
 
@@ -125,6 +131,8 @@ def _switches(reader: Reader, data: dict[str, Any]) -> dict[str, Any]:
         enabled, bool, ("hooksConfig", "enabled"), "enabled must be true or false"
     ):
         switches["enabled"] = enabled
+        if not enabled:
+            warn_of_reach(reader, ("hooksConfig", "enabled"))
     if disabled is not None and reader.expect(disabled, list, ("hooksConfig", "disabled"), "disabled must be a list"):
         switches["disabled"] = [name for name in disabled if isinstance(name, str)]
     return switches
@@ -196,18 +204,24 @@ def _matcher(reader: Reader, event: str, pattern: str, path: Path) -> Matcher:
 def _timeout(reader: Reader, entry: Any, path: Path) -> float:
     value = entry.get("timeout")
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < _SUSPICIOUS:
-        hint = f"write {value * 1000:g}, if it should be {value:g} seconds"
-        reader.warn((*path, "timeout"), f"timeout is in milliseconds: {value:g} is {value / 1000:g} s", hint)
+        hint = f"write {plain(value * 1000)}, if it should be {plain(value)} seconds"
+        reader.warn((*path, "timeout"), f"timeout is in milliseconds: {plain(value)} is {plain(value / 1000)} s", hint)
     return reader.timeout(entry, path, "timeout", _TIMEOUT, _MILLISECONDS)
 
 
 def arrange(hooks: Sequence[Hook], readings: Sequence[tuple[Source, Reading]]) -> list[Hook]:
-    """All levels add; a later level's word on whether there are hooks at all counts more."""
-    said = [reading.settings[NAME] for _, reading in readings if NAME in reading.settings]
-    enabled = [switches["enabled"] for switches in said if "enabled" in switches]
-    names = {name for switches in said for name in switches.get("disabled", ())}
-    all_off = bool(enabled) and not enabled[-1]
-    return [hook.but(enabled=False) if all_off or _is_named(hook, names) else hook for hook in hooks]
+    """All levels add, unless somebody whose word reaches them switches them off."""
+    said = [(source, reading.settings[NAME]) for source, reading in readings if NAME in reading.settings]
+    words = [(_gemini_settings.whose(s), not own["enabled"]) for s, own in said if "enabled" in own]
+    whose = owners(readings)
+    return [_switched(hook, whose.get(hook.origin.file, "user"), words, said) for hook in hooks]
+
+
+def _switched(
+    hook: Hook, owner: str, words: Sequence[tuple[str, bool]], said: Sequence[tuple[Source, Mapping[str, Any]]]
+) -> Hook:
+    names = {name for source, own in said if reaches(source.owner, owner) for name in own.get("disabled", ())}
+    return hook.but(enabled=False) if is_off(owner, words) or _is_named(hook, names) else hook
 
 
 def _is_named(hook: Hook, names: set[str]) -> bool:

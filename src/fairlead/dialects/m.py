@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from fairlead import wire
+from fairlead import surroundings, wire
 from fairlead.dialects import Reply
 from fairlead.dialects._common import given
 from fairlead.errors import InputError
@@ -93,7 +93,7 @@ def write_result(event: Event, decision: Decision) -> dict[str, Any]:
     if decision.denies:
         return _blocked(event, decision.reason)
     response = decision.extra.get("response")
-    if _is_claude_codes(event) and "CLAUDE_PROJECT_DIR" in os.environ:
+    if _is_claude_codes(event) and "CLAUDE_PROJECT_DIR" in surroundings.environ():
         return _allowed_in_claude_code(event, decision, response)
     return {"decision": "allow", **({} if response is None else {"response": response})}
 

@@ -20,7 +20,7 @@ from fairlead.dialects._common import (
     replace_input,
     text_of,
 )
-from fairlead.errors import InputError
+from fairlead.errors import InputError, plain
 from fairlead.events import EVENTS as ALL_EVENTS
 from fairlead.handlers.command import Command, Script
 from fairlead.handlers.function import Named
@@ -58,21 +58,25 @@ _LONGEST = 7 * 24 * 3600.0
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _HANDLERS = ("run", "python", "prompt", "agent", "http", "mcp_tool", "guard", "approval")
 _BELONGS = {
-    "args": ("run",), "env": ("run",), "cwd": ("run",), "people": ("approval",), "tools": ("approval",),
+    "args": ("run",), "env": ("run", "python"), "cwd": ("run",), "people": ("approval",), "tools": ("approval",),
     "approvers": ("approval",), "escalate": ("approval",),
     "model": ("prompt", "agent"), "cache": ("prompt",), "turns": ("agent",),
     "headers": ("http",), "allowed_env": ("http",), "input": ("mcp_tool",),
+    "set": ("run", "python"), "limits": ("run", "python"), "sandbox": ("run", "python"),
 }  # fmt: skip
 """Keys that mean something to some handlers only."""
 _KEYS = frozenset(
     (*_HANDLERS, *_BELONGS, "on", "tool", "matcher", "name", "priority", "timeout", "on_error", "enabled", "if",
-     "parallel", "reads", "async", "once", "status")
+     "parallel", "reads", "async", "once", "status", "required", "files")
 )  # fmt: skip
 _ELSEWHERE_KEYS = frozenset({"models", "mcp_servers", "allowed_http_urls"})
 _NOTIFY_KEYS = frozenset({"notify", "notify_after"})
+_POLICY_KEYS = frozenset({"policy", "trust"})
+_FOR_EVERYBODY = frozenset({"hook", "guard", "rule", "files", "$schema"})
+"""What a project may write, too."""
 _TOP = frozenset(
     {"hook", "files", "guard", "auto_allow", "rule", "journal", "telemetry", "approvers", "$schema", *_ELSEWHERE_KEYS,
-     *_NOTIFY_KEYS}
+     *_NOTIFY_KEYS, *_POLICY_KEYS}
 )  # fmt: skip
 _GUARD_KEYS = frozenset({"guard", "auto_allow", "rule"})
 _WORDS = ("allow", "approve", "ask", "defer", "deny", "block")
@@ -94,6 +98,10 @@ def read(source: Source, text: str, places: Places) -> Reading:
     data = documents.parse_toml(text, places.environ)
     reader = Reader(source, text)
     _check_keys(reader, data, _TOP, ())
+    if source.owner != "managed" and not data.keys() <= _FOR_EVERYBODY:
+        from fairlead.dialects._native_policy import heeded
+
+        data = heeded(reader, data, places)
     for index, (entry, path) in enumerate(_entries(reader, data.get("hook", []))):
         _read_hook(reader, entry, path, index, places, data)
     if _GUARD_KEYS & data.keys():
@@ -109,7 +117,8 @@ def read(source: Source, text: str, places: Places) -> Reading:
     elsewhere = _check_elsewhere(reader, data) if _ELSEWHERE_KEYS & data.keys() else {}
     journal = {"journal": _read_journal(reader, data["journal"])} if "journal" in data else {}
     telemetry = {"telemetry": _read_telemetry(reader, data["telemetry"])} if "telemetry" in data else {}
-    return reader.reading(files=_read_files(reader, data.get("files", {})), **elsewhere, **journal, **telemetry)
+    files = {"files": _read_files(reader, data.get("files", {}), places)}
+    return reader.reading(**files, **elsewhere, **journal, **telemetry, **_read_policy(reader, data))
 
 
 def _entries(reader: Reader, value: Any) -> list[tuple[Any, Path]]:
@@ -119,15 +128,18 @@ def _entries(reader: Reader, value: Any) -> list[tuple[Any, Path]]:
     return reader.entries(value, ("hook",), "[[hook]]")
 
 
-def _read_files(reader: Reader, value: Any) -> dict[str, str]:
+def _read_files(reader: Reader, value: Any, places: Places) -> dict[str, str]:
     from fairlead.dialects import HOOK_HALVES
 
-    if not reader.expect(value, dict, ("files",), "[files] must be a table"):
+    if not reader.expect(value, dict, ("files",), "[files] must be a table") or not value:
         return {}
+    from fairlead.dialects._native_policy import outside
+
     files = {}
     for file, dialect in value.items():
         if isinstance(dialect, str) and dialect in HOOK_HALVES:
-            files[file] = dialect
+            if not outside(reader, file, places):
+                files[file] = dialect
         else:
             reader.problem(("files", file), f"unknown dialect {dialect!r}", f"one of: {', '.join(HOOK_HALVES)}")
     return files
@@ -139,6 +151,21 @@ def _read_guard(reader: Reader, data: dict[str, Any]) -> None:
     hook = read_guard(reader, data)
     if hook is not None:
         reader.hooks.append(hook)
+
+
+def _read_policy(reader: Reader, data: dict[str, Any]) -> dict[str, Any]:
+    """The tables that are not for everybody, and the exceptions that count for the guards of projects, too."""
+    found: dict[str, Any] = {}
+    if "rule" in data and reader.source.owner != "project":
+        from fairlead.dialects._native_guard import exceptions
+
+        found["exceptions"] = exceptions(data["rule"])
+    if _POLICY_KEYS & data.keys():
+        from fairlead.dialects import _native_policy
+
+        readers = {"policy": _native_policy.policy, "trust": _native_policy.trust}
+        found |= {key: read(reader, data[key]) for key, read in readers.items() if key in data}
+    return found
 
 
 def _read_journal(reader: Reader, table: Any) -> dict[str, Any]:
@@ -165,18 +192,23 @@ def _read_hook(
     _check_keys(reader, entry, _KEYS, path)
     events = _events(reader, entry, path)
     handler = _handler(reader, entry, path, places, data)
+    name = _text(reader, entry, "name", path) or f"{os.path.basename(reader.source.path)}#{index + 1}"
+    required = _flag(reader, entry, "required", path, default=False)
     if not events or handler is None:
+        if required:
+            reader.hooks.append(_broken(reader, name, events, path))
         return
     key = next((name for name in ("matcher", "tools") if name in entry), "tool")
     asks = handler.kind == "approval"
     wants_once = _flag(reader, entry, "once", path, default=False)
     once = once_a_session((reader.source.path, *path), places) if wants_once else None
     timeout = _TIMEOUTS.get(handler.kind, _TIMEOUT)
-    if _flag(reader, entry, "async", path, default=False):
+    if _flag(reader, entry, "async", path, default=False) and _may(reader, "async", path, required=required):
         handler = _in_background(reader, handler, events, path)
+    enabled = _flag(reader, entry, "enabled", path, default=True)
     reader.hooks.append(
         Hook(
-            name=_text(reader, entry, "name", path) or f"{os.path.basename(reader.source.path)}#{index + 1}",
+            name=name,
             events=tuple(events),
             handler=handler,
             origin=Origin(dialect=NAME, layer=reader.source.layer, file=reader.source.path, path=path),
@@ -185,17 +217,83 @@ def _read_hook(
             for_tools=key != "matcher",
             timeout=_timeout(reader, entry.get("timeout", timeout), (*path, "timeout"), timeout),
             priority=_priority(reader, entry.get("priority", 0), (*path, "priority")),
-            on_error=_on_error(reader, entry.get("on_error"), (*path, "on_error")) or ("deny" if asks else ""),
-            enabled=_flag(reader, entry, "enabled", path, default=True),
+            on_error=_direction(reader, entry, events, path, always=required) or ("deny" if asks or required else ""),
+            enabled=enabled or not _may(reader, "enabled", path, required=required),
             condition=_condition(reader, entry.get("if"), (*path, "if"), places),
             options={
                 "once": once,
+                "if": entry.get("if"),
+                "files": _list(reader, entry, "files", path),
                 "status": _text(reader, entry, "status", path),
                 "parallel": _flag(reader, entry, "parallel", path, default=False),
                 "reads": _reads(reader, entry.get("reads", ""), (*path, "reads")),
+                **_marks(reader, handler, required=required),
+                **_bounds(reader, entry, path),
             },
         )
     )
+
+
+_CONFINING = frozenset({"set", "limits", "sandbox"})
+
+
+def _bounds(reader: Reader, entry: dict[str, Any], path: Path) -> dict[str, Any]:
+    """What is said about the hook's process, where it is not the ordinary one."""
+    if not _is_bounded(entry):
+        return {}
+    from fairlead.dialects._native_confine import bounds
+
+    return {"bounds": bounds(reader, entry, path, seconds_in)}
+
+
+def _is_bounded(entry: dict[str, Any]) -> bool:
+    env = entry.get("env")
+    if "run" not in entry and "python" not in entry:
+        return False
+    return isinstance(env, list) or not _CONFINING.isdisjoint(entry) or (env is not None and "run" not in entry)
+
+
+def _marks(reader: Reader, handler: Handler, *, required: bool) -> dict[str, bool]:
+    """`tightens`: a guard of a project can only refuse and ask, and runs nothing of the project's."""
+    found = {"required": True} if required else {}
+    return found | ({"tightens": True} if handler.kind == "guard" and reader.source.owner == "project" else {})
+
+
+def _broken(reader: Reader, name: str, events: list[str], path: Path) -> Hook:
+    from fairlead.handlers.refusal import Refusal
+
+    line = reader.problems[-1].line
+    reason = f"the required hook {name} is broken ({reader.source.path}:{line}): {reader.problems[-1].message}; "
+    origin = Origin(dialect=NAME, layer=reader.source.layer, file=reader.source.path, path=path)
+    return Hook(
+        name=name,
+        events=tuple(events) or tuple(sorted(GUARDED)),
+        handler=Refusal(reason=f"{reason}`fairlead check` says what to mend"),
+        origin=origin,
+        on_error="deny",
+        options={"required": True},
+    )
+
+
+def _may(reader: Reader, key: str, path: Path, *, required: bool) -> bool:
+    """Whether a hook may be left out in this way: one that is required may not."""
+    if required:
+        reader.warn((*path, key), f"a required hook has {key}, which is not heeded", "take one of the two out")
+    return not required
+
+
+def _direction(reader: Reader, entry: dict[str, Any], events: list[str], path: Path, *, always: bool) -> str:
+    path = (*path, "on_error")
+    wish = _on_error(reader, entry.get("on_error"), path)
+    if wish != "allow":
+        return wish
+    if always:
+        reader.warn(path, 'a required hook has on_error = "allow", which is not heeded', "take one of the two out")
+        return ""
+    from fairlead.dialects._native_policy import failing
+
+    guards = "approval" in entry or "*" in events or not GUARDED.isdisjoint(events)
+    return failing(reader, wish, path, guards=guards)
 
 
 def _in_background(reader: Reader, handler: Handler, events: list[str], path: Path) -> Handler:
@@ -301,7 +399,7 @@ def _command(reader: Reader, entry: dict[str, Any], path: Path, places: Places) 
     words = _words(reader, entry, path)
     if words is None:
         return None
-    env = _env(reader, entry.get("env", {}), (*path, "env"))
+    env = {} if isinstance(entry.get("env"), list) else _env(reader, entry.get("env", {}), (*path, "env"))
     folder = _text(reader, entry, "cwd", path)
     cwd = os.path.join(places.project, folder) if folder else ""
     return Command(command=words[0], args=words[1], env=env, cwd=cwd)
@@ -326,7 +424,7 @@ def _is_words(value: Any) -> bool:
 
 
 def _env(reader: Reader, value: Any, path: Path) -> dict[str, str]:
-    if not reader.expect(value, dict, path, "env must be a table"):
+    if not reader.expect(value, dict, path, "env must be a table, or a list of names"):
         return {}
     return {
         name: text
@@ -344,7 +442,7 @@ def _python(reader: Reader, entry: dict[str, Any], path: Path, places: Places) -
         return Script(script=target, roots=(folder, places.project))
     module, colon, function = target.partition(":")
     if colon and all(part.isidentifier() for part in (*module.split("."), function)):
-        return Named(target=target, roots=(folder,))
+        return Named(target=target, roots=(folder,), apart=_is_bounded(entry))
     hint = 'write "package.module:function", or the path of a script that ends in .py'
     reader.problem((*path, "python"), f"{target!r} is neither a function nor a script", hint)
     return None
@@ -360,6 +458,14 @@ def _flag(reader: Reader, entry: dict[str, Any], key: str, path: Path, *, defaul
     return value if reader.expect(value, bool, (*path, key), f"{key} must be true or false") else default
 
 
+def _list(reader: Reader, entry: dict[str, Any], key: str, path: Path) -> tuple[str, ...]:
+    value = entry.get(key, [])
+    if not _is_words(value):
+        reader.problem((*path, key), f"{key} must be a list of strings")
+        return ()
+    return tuple(value)
+
+
 def _reads(reader: Reader, value: Any, path: Path) -> str:
     if value in ("", "stdin"):
         return str(value)
@@ -370,7 +476,7 @@ def _reads(reader: Reader, value: Any, path: Path) -> str:
 def _timeout(reader: Reader, value: object, path: Path, default: float) -> float:
     seconds = seconds_in(value)
     if seconds is None:
-        hint = f'write "500ms", "5s", "2m" or "1h"; {default:g} s are used'
+        hint = f'write "500ms", "5s", "2m" or "1h"; {plain(default)} s are used'
         reader.problem(path, f"{value!r} is not a time", hint)
         return default
     if seconds > _LONGEST:
@@ -424,11 +530,18 @@ def _once_each(hooks: Sequence[Hook]) -> list[Hook]:
     seen: list[tuple[object, ...]] = []
     kept = []
     for hook in hooks:
-        key = (*hook.identity(), hook.on_error, getattr(hook.handler, "env", {}), getattr(hook.handler, "cwd", ""))
-        if hook.origin.layer == "code" or key not in seen:
+        if hook.origin.layer == "code" or (key := _sameness(hook)) not in seen:
             kept.append(hook)
-            seen.append(key)
+            seen += [] if hook.origin.layer == "code" else [key]
     return kept
+
+
+def _sameness(hook: Hook) -> tuple[object, ...]:
+    """Equal for hooks that do the same to the same calls: a copy with a condition must not silence the one without."""
+    own = [getattr(hook.handler, name, None) for name in ("env", "cwd", "roots")]
+    wishes = [hook.options.get("if"), bool(hook.options.get("once")), hook.options.get("required")]
+    wishes.append(hook.options.get("bounds"))
+    return (*hook.identity(), hook.on_error, *own, *wishes)
 
 
 def hook_input(hook: Hook, event: Event, setting: Setting) -> HookInput:

@@ -15,13 +15,18 @@ from fairlead.dialects._common import (
     cut_answer,
     fails_open,
     given,
+    is_off,
     left_running,
     merge_all,
+    moved,
     never_again,
+    owners,
     replace_input,
     text_in,
     text_of,
+    warn_of_reach,
 )
+from fairlead.errors import plain
 from fairlead.events import EVENTS as ALL_EVENTS
 from fairlead.events import event_class
 from fairlead.handlers.command import Command
@@ -104,7 +109,7 @@ _OWN_MODES = {"bypassPermissions": "yolo", "acceptEdits": "auto-edit"}
 
 def sources(places: Places) -> list[Source]:
     """The project's come first."""
-    home = places.environ.get("QWEN_HOME") or f"{places.home}/.qwen"
+    home = moved(places, "QWEN_HOME") or f"{places.home}/.qwen"
     found = _gemini_settings.files(places, home=home, folder=".qwen", managed="qwen-code")
     return [found[layer] for layer in ("project", "user", "managed", "defaults")]
 
@@ -119,6 +124,8 @@ def read(source: Source, text: str, _places: Places) -> Reading:
     off = data.get("disableAllHooks")
     if off is not None:
         reader.expect(off, bool, ("disableAllHooks",), "disableAllHooks must be true or false")
+    if off is True:
+        warn_of_reach(reader, ("disableAllHooks",))
     return reader.reading(**({NAME: {"off": off}} if isinstance(off, bool) else {}), **_allowed_urls(reader, data))
 
 
@@ -221,8 +228,8 @@ def _timeout(reader: Reader, entry: Any, path: Path) -> float:
         return seconds
     if seconds >= _SURELY_MILLISECONDS and not seconds % 1000:  # as its documentation has it
         return seconds / 1000
-    hint = f"write {seconds / 1000:g}"
-    reader.warn((*path, "timeout"), f"timeout is in seconds, but from 1000 on it is read as {seconds:g} ms", hint)
+    hint = f"write {plain(seconds / 1000)}"
+    reader.warn((*path, "timeout"), f"timeout is in seconds, but from 1000 on it is read as {plain(seconds)} ms", hint)
     return seconds / 1000
 
 
@@ -234,15 +241,14 @@ def _on_failure(reader: Reader, entry: Any, path: Path) -> str:
 
 
 def arrange(hooks: Sequence[Hook], readings: Sequence[tuple[Source, Reading]]) -> list[Hook]:
-    """All levels add, unless the nearest that says so switches them off; the machine's word counts most."""
-    said = [(source, reading.settings[NAME]["off"]) for source, reading in readings if NAME in reading.settings]
-    off = max(said, key=lambda pair: _weight(pair[0]), default=(None, False))[1]
-    return [hook.but(enabled=False) for hook in hooks] if off else list(hooks)
-
-
-def _weight(source: Source) -> int:
-    presets = source.path.endswith("system-defaults.json")
-    return 0 if presets else ("user", "project", "managed").index(source.layer) + 1
+    """All levels add, unless somebody whose word reaches them switches them off."""
+    said = [
+        (_gemini_settings.whose(source), reading.settings[NAME]["off"])
+        for source, reading in readings
+        if NAME in reading.settings
+    ]
+    whose = owners(readings)
+    return [hook.but(enabled=False) if is_off(whose.get(hook.origin.file, "user"), said) else hook for hook in hooks]
 
 
 def batches(_event: Event, hooks: Sequence[Hook]) -> list[list[Hook]]:
