@@ -14,7 +14,6 @@ An agent's half says for each event which of these it honours:
 
 from __future__ import annotations
 
-from fairlead import wire
 from fairlead.verdicts import join_lines
 
 TYPE_CHECKING = False
@@ -58,7 +57,9 @@ def _rewrite(event: Event, decision: Decision, able: frozenset[str], agent: str)
     too_late = event.name not in ("PreToolUse", "PermissionRequest")
     if decision.denies or too_late or decision.updated_input == getattr(event, "tool_input", None):
         return decision.but(updated_input=None)
-    wanted = wire.encode_text(decision.updated_input)
+    from fairlead import said
+
+    wanted = said.as_json(decision.updated_input)
     cannot = "take anything out of it" if "rewrite_over" in able else "change it"
     reason = f"a hook wants another input, and {agent} cannot {cannot}; call the tool again with: {wanted}"
     return _refused(decision, reason, updated_input=None)
@@ -102,8 +103,10 @@ def _output(event: Event, decision: Decision, able: frozenset[str], agent: str) 
         return decision
     if "deny" not in able or event.name != "PostToolUse":
         return _noted(decision, f"{agent} cannot take another output here; dropped", updated_output=None)
+    from fairlead import said
+
     wanted = decision.updated_output
-    wanted = wanted if isinstance(wanted, str) else wire.encode_text(wanted)
+    wanted = wanted if isinstance(wanted, str) else said.as_json(wanted)
     reason = f"a hook has replaced this output, and {agent} cannot; go by this instead: {wanted}"
     return _refused(decision, reason, updated_output=None)
 

@@ -9,11 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, ClassVar, Self
 
-    from fairlead.hooks import Report
+    from fairlead.hooks import Report, Reports
     from fairlead.telemetry.tracing import Trace
 
 RANK = {"none": 0, "allow": 1, "ask": 2, "defer": 3, "deny": 4}
 """Where no dialect says otherwise, the strongest word wins."""
+
+TEXTS = ("reason", "context", "feedback", "system_message", "user_message", "stop_reason")
+"""The fields of a verdict that somebody reads."""
 
 _NOTHING: dict[str, Any] = {}
 
@@ -86,14 +89,21 @@ class Verdict(Record):
 class Decision(Verdict):
     """All verdicts of one event merged; what the agent is told."""
 
-    reports: tuple[Report, ...] = ()
+    reports: Reports | tuple[Report, ...] = ()
     """Each hook that was looked at, in order."""
     groups: dict[str, Verdict] = _NOTHING
     """What the hooks of each dialect said together, before everything was merged."""
     notes: tuple[str, ...] = ()
     """What was skipped, failed or weakened, in sentences for people."""
+    whole: dict[str, str] = _NOTHING
+    """All of each text of which the agent is told only a part."""
     trace: Trace | None = None
     """Its span, where somebody traces."""
+
+    @property
+    def met(self) -> tuple[Report, ...]:
+        """The reports of hooks that the event was for: the others can be a thousand."""
+        return self.reports if isinstance(self.reports, tuple) else self.reports.met
 
     @property
     def allowed(self) -> bool:
