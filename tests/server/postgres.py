@@ -9,6 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import psycopg
@@ -46,8 +47,9 @@ def _as_somebody() -> tuple[list[str], str]:
 class Postgres:
     """Listens on loopback at a port that stays the same when it is started again."""
 
-    def __init__(self, *, safe: bool = False) -> None:
-        """`safe` as a database is that people use, for measuring."""
+    def __init__(self, *, safe: bool = False, environ: Mapping[str, str] | None = None) -> None:
+        """`safe` as a database is that people use, for measuring. It runs with `environ` beside ours."""
+        self._environ = [f"{name}={value}" for name, value in (environ or {}).items()]
         self._settings = _SETTINGS if safe else (_UNSAFE_AND_QUICK, *_SETTINGS)
         self._programs = programs()
         self._before, user = _as_somebody()
@@ -72,7 +74,10 @@ class Postgres:
         words = ["-D", str(self._data), "-p", str(self.port), "-h", "127.0.0.1", "-k", str(self._folder), *settings]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [*self._before, str(self._programs / "postgres"), *words], cwd=self._folder, stdout=log, stderr=log
+                [*self._before, "env", *self._environ, str(self._programs / "postgres"), *words],
+                cwd=self._folder,
+                stdout=log,
+                stderr=log,
             )
         self._wait_until_ready()
 

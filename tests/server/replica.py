@@ -30,20 +30,28 @@ class Replica:
     """Started again, it listens on the same port."""
 
     def __init__(
-        self, home: Path, *, store: str = "", port: int = 0, before: Callable[[], object] | None = None
+        self,
+        home: Path,
+        *,
+        store: str = "",
+        port: int = 0,
+        before: Callable[[], object] | None = None,
+        environ: Mapping[str, str] | None = None,
     ) -> None:
-        """`before` runs in the new process, in front of the server."""
+        """`before` runs in the new process, in front of the server, which has `environ` beside its own."""
         self.home = home
         self.store = store
         self.port = port
         self._before = before
+        self._more = dict(environ or {})
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 
     @property
     def environ(self) -> dict[str, str]:
         own = {"HOME": str(self.home), "XDG_STATE_HOME": str(self.home / "state"), "PATH": os.environ["PATH"]}
-        return {**own, **{name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}}
+        watched = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
+        return {**own, **watched, **self._more}
 
     def start(self) -> None:
         words = ["--port", str(self.port), "--json", *(["--store", self.store] if self.store else [])]

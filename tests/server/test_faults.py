@@ -597,6 +597,29 @@ def test_a_server_does_not_start_without_its_database(
     assert "Traceback" not in str(caught.value)
 
 
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_a_full_disk_and_a_locked_file_twenty_times(start: Callable[..., Replica], tmp_path: Path) -> None:
+    for number in range(20):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        if hasattr(resource, "prlimit"):
+            test_a_full_disk_is_said_and_nothing_is_promised(start, folder)
+        (folder / "approvals.db").rename(folder / "full.db")
+        test_a_locked_file_is_said_and_nothing_is_promised(start, folder)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_a_database_that_is_away_twenty_times(own_postgres: Postgres, start: Callable[..., Replica]) -> None:
+    for _ in range(20):
+        url = own_postgres.new_database()
+        replicas = [start(store=url), start(store=url)]
+        test_a_database_that_is_away_is_said_and_waiters_stay(own_postgres, replicas)
+        for replica in replicas:
+            replica.kill()
+
+
 # --- one writer --------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ The clients are those of the benchmarks; what things cost is measured there.
 from __future__ import annotations
 
 import http.client
+import os
 import subprocess
 import sys
 import threading
@@ -220,12 +221,13 @@ def test_memory_does_not_grow_with_what_was_answered(replica: Replica) -> None:
 @pytest.mark.timeout(4200)
 def test_an_hour_of_a_thousand_waits(replica: Replica) -> None:
     run, key = replica.new_run()
+    seconds = float(os.environ.get("SOAK_SECONDS", "3600"))
     with crowd("waiters", replica.port, run, key, 1000) as idle:
-        ends = time.monotonic() + 3600
+        ends = time.monotonic() + seconds
         answered, warm, end = _day_beside(replica, run, lambda _count: time.monotonic() > ends)
         assert replica.call("POST", f"/api/runs/{run}/end", {}).status == 200
         assert idle.answered(1000) == set(range(1000))
-    assert answered > 3600
+    assert answered > seconds
     assert end < warm * 1.05 + 5, f"{warm:.0f} MB became {end:.0f} MB"
 
 
@@ -239,7 +241,7 @@ def _day_beside(replica: Replica, waiting: str, until: Callable[[int], bool]) ->
         assert replica.answer(item).status == 200
         assert agent.answer() == {"decision": "allow"}
         answered += 1
-        if answered == 1000:
+        if answered == 300:
             warm = megabytes(replica.pid)
         time.sleep(max(0.0, 0.1 - (time.monotonic() - begun)))
     return answered, warm, megabytes(replica.pid)

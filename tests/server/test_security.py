@@ -27,6 +27,7 @@ class Endpoint(NamedTuple):
 
 
 ASK = "/api/internal/interaction-request"
+EVENTS = "/api/hooks/{agent}"
 OPEN = ("/api/health", "/api/openapi.json")
 """For everybody who may speak to the server at all."""
 OF_THE_OWNER = ("/api/people", "/api/people/{id}")
@@ -67,7 +68,7 @@ class Cell(NamedTuple):
 HOSTS = ("own", "localhost", "evil.test", "evil.test:{port}", "127.0.0.1", "127.0.0.1:1", "")
 ORIGINS = ("own", "other port", "https", "null", "")
 SITES = ("same-origin", "same-site", "cross-site", "none", "")
-CREDENTIALS = ("token", "cookie", "run key", "ended cookie", "guess", "nothing")
+CREDENTIALS = ("token", "cookie", "run key", "hook key", "ended cookie", "guess", "nothing")
 
 
 class Caller:
@@ -109,6 +110,7 @@ class Caller:
 
     def _who(self, cell: Cell) -> dict[str, str]:
         keys = {"token": self.service.token, "run key": self.run_key, "guess": "0" * 64}
+        keys["hook key"] = (self.service.folder / "hook-token").read_text()
         if cell.credential in keys:
             return {"Authorization": f"Bearer {keys[cell.credential]}"}
         cookies = {"cookie": self.session, "ended cookie": self.ended}
@@ -129,6 +131,8 @@ def refusal(cell: Cell) -> int:
         return 0
     if cell.endpoint.path == ASK:
         return 0 if cell.credential == "run key" else 401
+    if cell.endpoint.path == EVENTS:
+        return 403 if cell.origin or cell.site else 0 if cell.credential == "hook key" else 401
     own_page = cell.origin == "own" and cell.site == "same-origin"
     if cell.endpoint.path == "/api/login":
         return 401 if own_page else 403  # with a run's key for a one-time key

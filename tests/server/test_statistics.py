@@ -253,7 +253,8 @@ def test_what_real_hooks_do_is_measured(service: Service, tmp_path: Path) -> Non
     (folder / "fairlead.toml").write_text(f'guard = "all"\n{broken}')
     words = [sys.executable, "-m", "fairlead", "hook", "--agent", "claude-code"]
     for command in ("ls", "rm -rf /"):
-        event = {"hook_event_name": "PreToolUse", "session_id": "s", "cwd": str(tmp_path), "tool_name": "Bash"}
+        project = str(tmp_path / "project")
+        event = {"hook_event_name": "PreToolUse", "session_id": "s", "cwd": project, "tool_name": "Bash"}
         body = json.dumps({**event, "tool_input": {"command": command}}).encode()
         subprocess.run(words, input=body, env=service.environ, capture_output=True, check=False, timeout=LONG)
     found = scraped(service)

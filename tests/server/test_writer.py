@@ -436,3 +436,92 @@ def test_half_a_step_stays_out_of_the_group(stores: Stores) -> None:
     assert run is not None
     assert (run.title, run.created_at) == ("a title", START)
     assert store.interaction(question.id) == decided
+
+
+# --- who only looks ----------------------------------------------------------------------------------
+
+
+async def test_who_looks_comes_first_and_does_not_wait_for_the_disk(stores: Stores, watched: Any) -> None:
+    watched.watch_commits()
+    busy = Busy(watched)
+    with _forgotten(stores, watched):
+        await busy.until_held()
+        asking = [busy.writer.do(_ask(watched, str(number))) for number in range(20)]
+        look = busy.writer.do(lambda: watched.interactions(pending=True), looks=True)
+        busy.let_go()
+        assert await asyncio.wait_for(look, AWHILE) == []
+        await asyncio.to_thread(watched.at_the_gate.wait, AWHILE)
+        assert not any(one.done() for one in asking)
+        watched.gate.set()
+        assert all(new for _, new in await asyncio.gather(*asking))
+        await busy.writer.end()
+
+
+# --- statements that travel together -----------------------------------------------------------------
+
+
+def test_what_failed_on_the_way_is_said_and_nothing_behind_it_is_done(postgres_stores: Stores) -> None:
+    store = postgres_stores.open(Clock())
+    new_run(store)
+
+    def change() -> None:
+        with store._transaction():
+            store._change_later("UPDATE runs SET title = 'first'")
+            store._change_later("UPDATE nowhere SET title = 'second'")
+            store._change_later("UPDATE runs SET title = 'third'")
+
+    with pytest.raises(Refused, match="nowhere"):
+        change()
+    (run,) = store.runs()
+    assert run.title == "a title"
+
+
+def test_a_statement_is_the_same_when_it_comes_again(postgres_stores: Stores) -> None:
+    """Sent as it is, prepared, and used again: with every kind of value."""
+    store = postgres_stores.open(Clock())
+    values = ("ä\u202e'\"\\{}", "", b"\x00\xff'", 2**40, -1, 1.5, True, False, None)
+    kinds = ("text", "text", "bytea", "bigint", "integer", "double precision", "boolean", "boolean", "text")
+    select = f"SELECT {', '.join(f'?::{kind}' for kind in kinds)}"
+    for _ in range(4):
+        assert store._rows(select, *values) == [values]
+        assert store._rows("SELECT unnest(?::text[])", list(values[:2])) == [(values[0],), (values[1],)]
+
+
+def test_what_was_not_sent_is_forgotten_with_its_transaction(postgres_stores: Stores) -> None:
+    store = postgres_stores.open(Clock())
+    new_run(store)
+
+    def change() -> None:
+        with store._transaction():
+            store._change_later("UPDATE runs SET title = 'half'")
+            _slip()
+
+    with pytest.raises(ZeroDivisionError):
+        change()
+    store.ask(asked("1"))
+    (run,) = store.runs()
+    assert run.title == "a title"
+
+
+def test_many_names_are_one_statement(postgres_stores: Stores) -> None:
+    store = postgres_stores.open(Clock())
+    new_run(store)
+    questions = [store.ask(asked(str(number)))[0] for number in range(450)]
+    others = ['"', "\\", ",", "{}", "", "a b"]
+    assert {one.id for one in store.named([one.id for one in questions] + others)} == {one.id for one in questions}
+    heard: list[str] = []
+    together = threading.Event()
+
+    def changed(name: str) -> None:
+        heard.append(name)
+        if len(heard) >= len(questions):
+            together.set()
+
+    other = postgres_stores.open(Clock())
+    other.watch(changed)
+    listening = "query IN ('LISTEN fairlead', 'SELECT 1') AND state = 'idle' AND datname = current_database()"
+    while store._rows(f"SELECT count(*) FROM pg_stat_activity WHERE {listening}") == [(0,)]:
+        pass
+    store.end_run("run")
+    assert together.wait(AWHILE)
+    assert sorted(heard) == sorted(one.id for one in questions)

@@ -84,6 +84,10 @@ class Desk:
         """One call of the store, in its thread; what it changed is on the disk."""
         return await self._writer.do(partial(work, *values, **named))
 
+    async def look(self, work: Callable[..., Any], *values: Any, **named: Any) -> Any:
+        """The same, for what changes nothing: it comes before all that does."""
+        return await self._writer.do(partial(work, *values, **named), looks=True)
+
     # --- what changes ----------------------------------------------------------------------------
     # The one who asked may go away in the middle; what has happened is told to the others all the same.
 
@@ -133,7 +137,7 @@ class Desk:
         """As it was: whether it has ended is for the store to say, when it asks."""
         known = self._runs.get(key_hash)
         if known is None:
-            known = await self.do(self._store.run_of_key, key_hash)
+            known = await self.look(self._store.run_of_key, key_hash)
             if known is not None and known.active:
                 if len(self._runs) >= _RUNS:
                     self._runs.clear()
@@ -141,7 +145,7 @@ class Desk:
         return known
 
     async def login(self, token_hash: str) -> str:
-        return str(await self.do(self._store.login, token_hash))
+        return str(await self.look(self._store.login, token_hash))
 
     # --- who waits -------------------------------------------------------------------------------
 
@@ -214,7 +218,7 @@ class Desk:
         while self._rumours:
             names, self._rumours = list(self._rumours), set()
             try:
-                found = await self.do(self._store.named, names)
+                found = await self.look(self._store.named, names)
             except Exception as error:  # noqa: BLE001  # the sweep looks again
                 self.trouble = _said(error)
                 return
@@ -239,7 +243,7 @@ class Desk:
         await self._end_runs_that_are_over()
         self._sweeps += 1
         if self._sweeps % _EVERYBODY == 0:
-            for interaction in await self.do(self._store.states, list(self._names.values())):
+            for interaction in await self.look(self._store.states, list(self._names.values())):
                 self._tell(interaction)
         if self._store.shared:
             await self._look_back(now - self._swept_at + _OVERLAP)
@@ -247,18 +251,18 @@ class Desk:
 
     async def _end_runs_that_are_over(self) -> None:
         """Whose supervisor was killed: on this machine, where we can see that."""
-        for run in await self.do(self._store.runs_with_a_process):
+        for run in await self.look(self._store.runs_with_a_process):
             if is_here(run) and machines.is_over(run.process):
                 await self._end_run(run.id)
 
     async def _look_back(self, seconds: float) -> None:
         """At what has changed since the last look, and at nothing else: ten thousand may wait."""
-        recent: Mapping[str, int] = await self.do(self._store.recent, seconds)
+        recent: Mapping[str, int] = await self.look(self._store.recent, seconds)
         new = [name for name, number in recent.items() if self._looked_at.get(name) != number]
         if not self._watchers:
             waited_for = set(self._names.values())
             new = [name for name in new if name in waited_for]
-        for interaction in await self.do(self._store.named, new) if new else ():
+        for interaction in await self.look(self._store.named, new) if new else ():
             self._tell(interaction)
         self._looked_at = recent
         self._told = {name: told for name, told in self._told.items() if name in recent}

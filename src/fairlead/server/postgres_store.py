@@ -13,12 +13,14 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from fairlead.errors import UsageError
-from fairlead.server.records import Refused
-from fairlead.server.sql_store import SqlStore, storable
+from fairlead.server.records import EXPIRED, Refused
+from fairlead.server.sql_store import SqlStore
 
 try:
     import psycopg
     from psycopg import pq
+
+    from fairlead.server.postgres_line import Line, Sent
 except ImportError:
     raise UsageError("a PostgreSQL store needs the extra `postgres`", hint="pip install 'fairlead[postgres]'") from None
 
@@ -56,6 +58,10 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 _LISTEN_FOR = 0.5
 """Seconds; then we look whether we should stop, and whether the server is still there."""
 
+_CLOCK = "SELECT extract(epoch FROM clock_timestamp())::double precision"
+_IN_ONE_NOTICE = 200
+"""Names; a notice holds less than 8,000 bytes."""
+
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 
@@ -66,18 +72,27 @@ class PostgresStore(SqlStore):
         "SELECT pg_notify('fairlead', about) FROM noted"
     )
     """Every change is noted, so this is where the others are told; they hear it when it is committed."""
+    _noting_all = (
+        "WITH noted AS (INSERT INTO audit (at, about, what, who) SELECT ?, unnest(?::text[]), ?, '' RETURNING about), "
+        "parts AS (SELECT about, (row_number() OVER () - 1) / ? AS part FROM noted), "
+        "told AS (SELECT string_agg(about, ',') AS names FROM parts GROUP BY part) "
+        "SELECT count(pg_notify('fairlead', names)) FROM told"
+    )
+    """Of many at once, so many in one notice: ten thousand notices would cost every listener more than the change."""
     _position = "strpos"
     _locked = " FOR UPDATE"
     _locked_for_readers = " FOR SHARE"
     _locked_or_left = " FOR UPDATE SKIP LOCKED"
+    _at_once = 20_000
 
     def __init__(self, url: str, *, clock: Callable[[], float] | None = None) -> None:
         """`clock` instead of the database's own."""
         self._clock = clock
+        self._begun_at: Sent | None = None
         self._server = _Server(url)
         self._listener: _Listener | None = None
         try:
-            connection = self._server.connected()
+            connection = self._server.line().connection
         except psycopg.Error as error:
             raise _unreachable(error) from None
         try:
@@ -127,40 +142,73 @@ class PostgresStore(SqlStore):
     # --- statements ------------------------------------------------------------------------------
 
     def _rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        return self._execute(statement, values).fetchall()
+        return self._done(statement, values).rows
+
+    def _rows_later(self, statement: str, *values: Any) -> Callable[[], list[tuple[Any, ...]]]:
+        sent = self._later(statement, values)
+        return lambda: self._of(sent).rows
 
     def _change(self, statement: str, *values: Any) -> int:
-        return self._execute(statement, values).rowcount
+        return self._done(statement, values).count
 
-    def _execute(self, statement: str, values: tuple[Any, ...] = ()) -> psycopg.Cursor[tuple[Any, ...]]:
-        with _or_unavailable():
-            given = [storable(value) for value in values]
-            return self._server.connected().execute(statement.replace("?", "%s").encode(), given)
+    def _change_later(self, statement: str, *values: Any) -> None:
+        self._later(statement, values)
 
-    def _change_all(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    def _done(self, statement: str, values: Sequence[Any] = ()) -> Sent:
         with _or_unavailable():
-            given = [[storable(value) for value in row] for row in rows]
-            self._server.connected().cursor().executemany(statement.replace("?", "%s").encode(), given)
+            return self._server.line().now(statement, values)
+
+    def _later(self, statement: str, values: Sequence[Any] = ()) -> Sent:
+        with _or_unavailable():
+            return self._server.line().later(statement, values)
+
+    def _of(self, sent: Sent) -> Sent:
+        """When it has arrived."""
+        if sent.result is None:
+            with _or_unavailable():
+                self._server.line().go()
+        return sent
+
+    def _among(self, ids: Sequence[str]) -> tuple[str, list[Any]]:
+        return "id = ANY(?)", [list(ids)]
+
+    def _end(self, ids: Sequence[str], now: float, message: str) -> None:
+        if not ids:
+            return
+        names = list(ids)
+        self._change_later("UPDATE interactions SET state = ?, message = ? WHERE id = ANY(?)", EXPIRED, message, names)
+        self._change_later(self._noting_all, now, names, "expired", _IN_ONE_NOTICE)
+
+    # --- transactions ----------------------------------------------------------------------------
 
     def _now(self) -> float:
+        """Of a transaction: when it has begun, which is known from its first journey."""
         if self._clock is not None:
             return self._clock()
-        ((now,),) = self._rows("SELECT extract(epoch FROM clock_timestamp())::double precision")
+        begun = self._of(self._begun_at).rows if self._begun_at is not None else []
+        ((now,),) = begun or self._rows(_CLOCK)
         return float(now)
+
+    def _begin(self, statement: str) -> None:
+        self._later(statement)
+        self._begun_at = self._later(_CLOCK) if self._clock is None else None
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        self._execute("BEGIN")
+        with _or_unavailable():
+            self._server.line()
         self._server.busy = True
         try:
+            self._begin("BEGIN")
             yield
-            ended = self._execute("COMMIT").statusmessage
+            ended = self._done("COMMIT").status
         except BaseException:
             self._server.roll_back()
             raise
         finally:
             self._server.busy = False
-        if ended != "COMMIT":  # how PostgreSQL says that it has rolled back
+            self._begun_at = None
+        if ended != b"COMMIT":  # how PostgreSQL says that it has rolled back
             raise Refused(503, "unavailable", "the database did not keep it; try again")
 
 
@@ -174,42 +222,44 @@ class _Server:
         self.ended = False
         self.backend = 0
         """The process of the database that works for us: what it announces we have done ourselves."""
-        self._connection: Connection | None = None
+        self._line: Line | None = None
         self._pause = 0.0
         self._not_before = 0.0
 
-    def connected(self) -> Connection:
-        if self._connection is not None and (self.busy or not _is_lost(self._connection)):
-            return self._connection
+    def line(self) -> Line:
+        if self._line is not None and (self.busy or not _is_lost(self._line.connection)):
+            return self._line
         self.close()
         if self.ended:
             raise psycopg.OperationalError("this server is ending")
         if time.monotonic() < self._not_before:
             raise psycopg.OperationalError("it could not be reached a moment ago")
         try:
-            self._connection = connect(self.url)
-            ((self.backend,),) = self._connection.execute("SELECT pg_backend_pid()")
+            connection = connect(self.url)
+            ((self.backend,),) = connection.execute("SELECT pg_backend_pid()")
         except psycopg.Error:
             self._pause = min(max(_FIRST_PAUSE, self._pause * 2), _LONGEST_PAUSE)
             self._not_before = time.monotonic() + self._pause
             raise
         self._pause = 0.0
-        return self._connection
+        self._line = Line(connection)
+        return self._line
 
     def roll_back(self) -> None:
         """A connection that cannot do that is of no use any more."""
-        if self._connection is None:
+        if self._line is None:
             return
+        self._line.forget()
         with suppress(psycopg.Error):
-            self._connection.rollback()
-        if self._connection.info.transaction_status != pq.TransactionStatus.IDLE:
+            self._line.connection.rollback()
+        if self._line.connection.info.transaction_status != pq.TransactionStatus.IDLE:
             self.close()
 
     def close(self) -> None:
-        if self._connection is not None:
+        if self._line is not None:
             with suppress(psycopg.Error):
-                self._connection.close()
-        self._connection = None
+                self._line.connection.close()
+        self._line = None
 
 
 def connect(url: str) -> Connection:
@@ -285,5 +335,6 @@ class _Listener(threading.Thread):
                 if self._stopping.is_set():
                     return
                 if notice.pid != self._server.backend:
-                    self._changed(notice.payload)
+                    for name in notice.payload.split(","):
+                        self._changed(name)
             connection.execute("SELECT 1")

@@ -112,6 +112,11 @@ class Book:
         rows = self._do(f"SELECT {', '.join(Subscription._fields)} FROM subscriptions ORDER BY created_at, endpoint")  # noqa: S608
         return [Subscription(**dict(zip(Subscription._fields, row, strict=True))) for row in rows]
 
+    def version(self) -> bytes:
+        """Another one after every change: SQLite's own counter, from the head of the file."""
+        with open(self._path, "rb") as file:
+            return file.read(28)[24:]
+
     def _do(self, statement: str, *values: object) -> list[Any]:
         with closing(sqlite3.connect(self._path, timeout=10)) as database, database:
             if not values and ";" in statement:

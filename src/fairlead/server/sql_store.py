@@ -89,8 +89,6 @@ _RUNS = f"SELECT {', '.join(_RUN)} FROM runs"
 _RULE = ("id", "scope", "within", "tool", "command", "path", "folder", "host", "created_by", "created_at")
 _RULES = f"SELECT {', '.join(_RULE)} FROM rules WHERE ended_at IS NULL ORDER BY created_at, id"
 _TOO_LATE = "nobody answered in time"
-_AT_ONCE = 500
-"""How many ids one statement names; every database has its limit."""
 
 
 class SqlStore(Transactions):
@@ -105,6 +103,8 @@ class SqlStore(Transactions):
     """After a SELECT: nobody else changes these rows until we are done."""
     _locked_for_readers = ""
     """The same, for a row that others may read along with us."""
+    _at_once = 500
+    """How many ids one statement names; every database has its limit."""
     _locked_or_left = ""
     """The same, without the rows that somebody else is changing now."""
 
@@ -124,8 +124,20 @@ class SqlStore(Transactions):
         """How many rows it has changed."""
 
     @abstractmethod
-    def _change_all(self, statement: str, rows: Sequence[Row]) -> None:
-        """Once for each row of values."""
+    def _end(self, ids: Sequence[str], now: float, message: str) -> None:
+        """These questions have expired, and it is noted; there may be ten thousand."""
+
+    def _rows_later(self, statement: str, *values: Any) -> Callable[[], list[Row]]:
+        """Of a statement that may travel with the next one."""
+        return lambda: self._rows(statement, *values)
+
+    def _change_later(self, statement: str, *values: Any) -> None:
+        """One that may travel with the next one, at the latest with the end of the transaction."""
+        self._change(statement, *values)
+
+    def _among(self, ids: Sequence[str]) -> tuple[str, list[Any]]:
+        """The condition that it is one of these."""
+        return f"id IN ({', '.join('?' * len(ids))})", list(ids)
 
     @abstractmethod
     def _now(self) -> float:
@@ -221,10 +233,11 @@ class SqlStore(Transactions):
     def ask(self, asked: Asked) -> tuple[Interaction, bool]:
         with self._transaction():
             run = self._active_run(asked.run_id)
+            rules = self._rows_later(_RULES)
             created = self._insert(asked)
             if created is None:
                 return self._known(asked), False
-            return self._given_before(asked, created, run) or created, True
+            return self._given_before(asked, created, run, rules) or created, True
 
     def _active_run(self, run_id: str) -> Run:
         """It cannot end before we are done: a question of an ended run would wait for nobody."""
@@ -260,14 +273,16 @@ class SqlStore(Transactions):
             raise Refused(422, "another_body", why, known)
         return known
 
-    def _given_before(self, asked: Asked, created: Interaction, run: Run) -> Interaction | None:
+    def _given_before(
+        self, asked: Asked, created: Interaction, run: Run, rules: Callable[[], list[Row]]
+    ) -> Interaction | None:
         """Decided by what a person has said already: too late for the last try, or as a rule."""
         now = created.created_at
         late = self._take_late(asked, now)
         if late is not None:
             return self._decide(created.but(agreed=late.agreed), _again(late), now)
         call = asked_in(asked, run)
-        for rule in self.rules() if asked.kind == "approval" and asked.people == 1 else ():
+        for rule in map(_rule, rules()) if asked.kind == "approval" and asked.people == 1 else ():
             if created.may_be_decided_by(rule.created_by) and applies(rule, call):
                 by = f"rule {rule.id[:8]} of {rule.created_by}"
                 return self._decide(created, Answer(allow=True, by=by, digest=asked.digest), now)
@@ -355,9 +370,7 @@ class SqlStore(Transactions):
         return self._all_ended([known], now, message)[0]
 
     def _all_ended(self, known: list[Interaction], now: float, message: str) -> list[Interaction]:
-        ended = "UPDATE interactions SET state = ?, message = ? WHERE id = ?"
-        self._change_all(ended, [(EXPIRED, message, one.id) for one in known])
-        self._change_all(self._noting, [(now, one.id, "expired", "") for one in known])
+        self._end([one.id for one in known], now, message)
         return [one.but(state=EXPIRED, message=message) for one in known]
 
     # --- rules -----------------------------------------------------------------------------------
@@ -370,7 +383,7 @@ class SqlStore(Transactions):
             self._note(rule.id, "rule", rule.created_by, self._now())
 
     def rules(self) -> list[Rule]:
-        return [Rule(**dict(zip(_RULE, row, strict=True))) for row in self._rows(_RULES)]
+        return [_rule(row) for row in self._rows(_RULES)]
 
     def end_rule(self, rule_id: str) -> bool:
         with self._transaction():
@@ -409,9 +422,9 @@ class SqlStore(Transactions):
 
     def _named(self, ids: Sequence[str], which: str = "") -> list[Interaction]:
         found: list[Interaction] = []
-        for start in range(0, len(ids), _AT_ONCE):
-            some = ids[start : start + _AT_ONCE]
-            found += self._all(f"{which}id IN ({', '.join('?' * len(some))})", *some)
+        for start in range(0, len(ids), self._at_once):
+            among, values = self._among(ids[start : start + self._at_once])
+            found += self._all(f"{which}{among}", *values)
         return found
 
     def recent(self, seconds: float) -> dict[str, int]:
@@ -427,11 +440,11 @@ class SqlStore(Transactions):
 
     def _set(self, known: Interaction, **changes: Any) -> Interaction:
         names = ", ".join(f"{name} = ?" for name in changes)
-        self._change(f"UPDATE interactions SET {names} WHERE id = ?", *_written(changes).values(), known.id)
+        self._change_later(f"UPDATE interactions SET {names} WHERE id = ?", *_written(changes).values(), known.id)
         return known.but(**changes)
 
     def _note(self, about: str, what: str, who: str, now: float) -> None:
-        self._change(self._noting, now, about, what, who)
+        self._change_later(self._noting, now, about, what, who)
 
     # --- migrations ------------------------------------------------------------------------------
 
@@ -454,6 +467,10 @@ def storable(value: Any) -> Any:
 
 def _statements(script: str) -> Iterator[str]:
     return (statement for statement in script.split(";") if statement.strip())
+
+
+def _rule(row: Row) -> Rule:
+    return Rule(**dict(zip(_RULE, row, strict=True)))
 
 
 def _run(row: Row) -> Run:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fairlead.errors import UsageError
+from fairlead.server.records import EXPIRED
 from fairlead.server.sql_store import SqlStore, storable
 
 if TYPE_CHECKING:
@@ -69,8 +70,10 @@ class SqliteStore(SqlStore):
     def _change(self, statement: str, *values: Any) -> int:
         return self._database.execute(statement, [storable(value) for value in values]).rowcount
 
-    def _change_all(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        self._database.executemany(statement, [[storable(value) for value in row] for row in rows])
+    def _end(self, ids: Sequence[str], now: float, message: str) -> None:
+        ended = "UPDATE interactions SET state = ?, message = ? WHERE id = ?"
+        self._database.executemany(ended, [(EXPIRED, message, name) for name in ids])
+        self._database.executemany(self._noting, [(now, name, "expired", "") for name in ids])
 
     def _now(self) -> float:
         return self._clock()

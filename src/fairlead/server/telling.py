@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from fairlead import wire
 from fairlead._record import Record
+from fairlead.masking import Masker
 from fairlead.server import notices, push
 from fairlead.server.records import PENDING
 
@@ -165,6 +166,8 @@ class Teller:
         self._settings = settings
         self._book: Book | None = None
         self._sender: Sender | None = None
+        self._browsers_of = b""
+        """The version of the book in which they are."""
         self._browsers: dict[str, Subscription] = {}
         self._lanes: dict[str, Lane] = {}
         """By endpoint."""
@@ -250,9 +253,13 @@ class Teller:
         self._follow()
 
     async def _look_for_browsers(self) -> None:
-        """Where other servers of this user add some too."""
-        if self._desk.store.shared and self._book is not None:
+        """Where other servers of this user add some too. Ten thousand questions are no reason to read them as often."""
+        if not self._desk.store.shared or self._book is None:
+            return
+        version = self._book.version()
+        if version != self._browsers_of:
             self._browsers = {known.endpoint: known for known in await asyncio.to_thread(self._book.all)}
+            self._browsers_of = version
 
     async def remove(self, endpoint: str) -> None:
         if self._book is not None:
@@ -304,6 +311,9 @@ class Teller:
             self._over(interaction.id)
             return
         if interaction.id not in self._open:
+            await self._look_for_browsers()
+            if not self._browsers and not self._chats:
+                return
             await self._ask(interaction)
         elif interaction.escalated and interaction.id not in self._escalated:
             self._tell_again(interaction)
@@ -313,7 +323,6 @@ class Teller:
 
     async def _ask(self, interaction: Interaction) -> None:
         store = self._desk.store
-        await self._look_for_browsers()
         whole = interaction
         if self._settings.details and not interaction.body:  # a list has none
             whole = await self._desk.do(store.interaction, interaction.id) or interaction
@@ -429,6 +438,7 @@ class Teller:
         return "; ".join(dict.fromkeys(self._troubles.values()))
 
     def _trouble(self, about: str, text: str) -> None:
+        text = Masker(os.environ).text(text)
         if self._troubles.get(about) != text:
             self._troubles[about] = text
             with contextlib.suppress(OSError):

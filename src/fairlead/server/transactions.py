@@ -52,6 +52,9 @@ class Transactions(ABC):
     @abstractmethod
     def _change(self, statement: str, *values: Any) -> int: ...
 
+    def _begin(self, statement: str) -> None:
+        self._change(statement)
+
     @contextmanager
     def together(self) -> Iterator[Group]:
         """The calls in here that change something share one transaction; it ends when this does."""
@@ -77,7 +80,7 @@ class Transactions(ABC):
     @contextmanager
     def _part(self, group: Group) -> Iterator[None]:
         try:
-            self._change("SAVEPOINT part")
+            self._begin("SAVEPOINT part")
             yield
             self._change("RELEASE part")
         except BaseException:

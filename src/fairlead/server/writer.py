@@ -1,5 +1,6 @@
 """One thread works on the store. What came while the disk was busy is committed at once, in one transaction.
 
+Who only looks comes first: a person who opens a list does not wait for the disk, nor behind a thousand agents that ask.
 A call is answered when what it did, and what it saw, is on the disk. Each call of a group fails by itself: what the
 database could not do in company is done again alone, so that nobody pays for the question of another.
 """
@@ -28,9 +29,10 @@ LONGEST = 0.05
 class Call:
     """Something to do with the store, and what came of it."""
 
-    def __init__(self, work: Callable[[], Any], future: asyncio.Future[Any]) -> None:
+    def __init__(self, work: Callable[[], Any], future: asyncio.Future[Any], *, looks: bool) -> None:
         self._work = work
         self._future = future
+        self.looks = looks
         self._result: Any = None
         self.error: BaseException | None = None
 
@@ -73,15 +75,15 @@ class Writer:
         self._left: list[Call] = []
         """Of a group that took too long, or was lost."""
 
-    def do(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
-        """From the loop."""
+    def do(self, work: Callable[[], Any], *, looks: bool = False) -> asyncio.Future[Any]:
+        """From the loop. `looks` is said of what changes nothing."""
         if self._ended:
             raise Refused(503, "unavailable", "this server is ending; try again")
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="store", daemon=True)
             self._thread.start()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._queue.put(Call(work, future))
+        self._queue.put(Call(work, future, looks=looks))
         return future
 
     async def end(self) -> None:
@@ -99,10 +101,12 @@ class Writer:
         going_on = True
         while going_on or self._left:
             calls, going_on = self._waiting(going_on)
-            if len(calls) == 1:
-                self._alone(calls)
-            elif calls:
-                self._together(calls)
+            self._look([call for call in calls if call.looks])
+            changing = [call for call in calls if not call.looks]
+            if len(changing) == 1:
+                self._alone(changing)
+            elif changing:
+                self._together(changing)
         self._store.close()
 
     def _waiting(self, going_on: bool) -> tuple[list[Call], bool]:
@@ -118,6 +122,12 @@ class Writer:
             elif not call.unwanted:
                 calls.append(call)
         return calls, going_on
+
+    def _look(self, calls: Sequence[Call]) -> None:
+        """All that they see is on the disk: no transaction of ours is open."""
+        for call in calls:
+            call.run()
+        _told(calls)
 
     def _alone(self, calls: Iterable[Call]) -> None:
         for call in calls:
