@@ -21,7 +21,7 @@ HEAVY = frozenset(
 )  # fmt: skip
 
 LEVELS: list[tuple[str, ...]] = [
-    ("cli", "__main__", "demo", "server", "integrations"),
+    ("cli", "__main__", "demo", "server", "warm", "integrations"),
     (
         "__init__",
         "compat",
@@ -35,8 +35,8 @@ LEVELS: list[tuple[str, ...]] = [
         "testing",
     ),
     ("api",),
-    ("engine", "driving", "layers"),
-    ("handlers", "dialects"),
+    ("engine", "driving", "layers", "trust", "policy"),
+    ("handlers", "dialects", "apart"),
     (
         "guard",
         "models",
@@ -52,11 +52,15 @@ LEVELS: list[tuple[str, ...]] = [
     ),
     (
         "process",
+        "zygote",
+        "confining",
         "spawning",
         "calls",
         "hooks",
         "documents",
         "degrade",
+        "said",
+        "masking",
         "stops",
         "locate",
         "conditions",
@@ -70,9 +74,11 @@ LEVELS: list[tuple[str, ...]] = [
         "approvals",
         "machines",
         "people",
+        "locks",
+        "redirected",
     ),
     ("work", "events", "verdicts", "matchers", "wire"),
-    ("errors", "_record", "_version", "folders"),
+    ("errors", "_record", "_version", "folders", "relay", "surroundings"),
 ]
 """From the top to the bottom: each level may import its own and what is below it."""
 
@@ -127,7 +133,7 @@ def test_a_dialect_knows_neither_engine_nor_layers(module: str) -> None:
     assert {room(name) for name in imports(MODULES[module])}.isdisjoint({"engine", "api", "layers", "cli", "answering"})
 
 
-_FREE = ("compat", "demo", "server", "integrations")
+_FREE = ("compat", "demo", "server", "warm", "integrations")
 _SCREEN = ("fairlead.cli._inbox_screen", "fairlead.cli._inbox_client", "fairlead.cli._inbox_text")
 """A program of its own, on Textual."""
 

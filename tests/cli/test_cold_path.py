@@ -18,7 +18,7 @@ ALWAYS = set(
     dialects._claude_files dialects._claude_reply dialects._common dialects.claude_code dialects.native documents
     driving engine errors events folders handlers handlers.command handlers.function hooks journal
     journal.keeping journal.recording journal.settings journal.writing layers matchers process spawning stops
-    tools verdicts wire work
+    surroundings tools trust verdicts wire work
     """.split()
 )
 HEAVY = set(

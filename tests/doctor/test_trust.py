@@ -119,7 +119,7 @@ def test_hooks_of_the_project_that_fairlead_does_not_run_are_told(machine: Machi
     place.write("~/.codex/hooks.json", groups("Stop", command(line)))
     place.write("fairlead.toml", '[[hook]]\non = "Stop"\nrun = "true"\n')
     [found] = [one for one in machine.findings("codex", check="trust") if one.agent == "fairlead"]
-    assert (found.level, "--trust-project" in found.fix) == ("warning", True)
+    assert (found.level, "fairlead trust" in found.fix) == ("warning", True)
     place.write("~/.codex/hooks.json", groups("Stop", command(f"{line} --trust-project")))
     assert not [one for one in machine.findings("codex", check="trust") if one.agent == "fairlead"]
 

@@ -54,7 +54,8 @@ def machine(options: argparse.Namespace) -> Machine:
 def show_plans(page: _show.Page, plans: Iterable[Plan], titles: Callable[[str], str]) -> None:
     for plan in plans:
         for change in plan.needed:
-            show_change(page, change, titles(plan.agent))
+            if not change.is_shared:
+                show_change(page, change, titles(plan.agent))
         for note in plan.notes:
             page.rows([(("note", "warning"), f"{titles(plan.agent)}: {note}")], widths=(8,))
         if plan.notes:
@@ -82,10 +83,22 @@ def _shorter(lines: list[str]) -> list[str]:
     """On a screen the long beginning of our command is written out once for each file."""
     from fairlead.installing import commands
 
-    program = commands.program()
+    program = [*_relay_in(lines), *commands.program()]
     long = (commands.line(program), ", ".join(f'"{word}"' for word in program[1:]), program[0])
     seen: set[str] = set()
     return [_once(line, long, seen) for line in lines]
+
+
+def _relay_in(lines: list[str]) -> list[str]:
+    """The words of the relay, where these lines call it."""
+    from fairlead import relay
+    from fairlead.folders import hook_socket
+
+    for kind in ("compiled", "python"):
+        words = relay.words(kind, relay.folder(os.environ), hook_socket(os.environ))
+        if any(words[-2] in line for line in lines):
+            return words
+    return []
 
 
 def _once(line: str, long: Sequence[str], seen: set[str]) -> str:
@@ -110,7 +123,13 @@ def diff(change: Change) -> list[str]:
 
     before, after = (_lines(content) for content in (change.before, change.after))
     lines = list(difflib.unified_diff(before, after, lineterm="", n=2))[2:]
-    return [line.rstrip("\r\n") for line in lines]
+    return [_without_keys(line.rstrip("\r\n")) for line in lines]
+
+
+def _without_keys(line: str) -> str:
+    import re
+
+    return re.sub(r"(Bearer )[\w-]{16,}", r"\1…", line)
 
 
 def _lines(content: bytes | None) -> list[str]:
@@ -155,7 +174,7 @@ def as_json(plan: Plan, status: str) -> dict[str, Any]:
         "agent": plan.agent,
         "scope": plan.scope,
         "status": "not done" if plan.problem else status,
-        "files": [_change_as_json(change) for change in plan.needed],
+        "files": [_change_as_json(change) for change in plan.needed if not change.is_shared],
         "notes": list(plan.notes),
         "problem": plan.problem or None,
         "hint": plan.hint or None,

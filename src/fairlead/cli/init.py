@@ -2,6 +2,7 @@
 
 Nothing else in those files changes, and `fairlead uninstall` puts them back byte for byte. What you asked
 for once (--guard, --enforce, --all-events, --adopt, --trust-project) stays until you take it back with --no-….
+Agents reach Fairlead in the fastest way that weakens nothing; --via says another.
 """
 
 from __future__ import annotations
@@ -25,6 +26,11 @@ _WISHES = {
     "all_events": "be called for frequent events too, such as each model request",
     "adopt": "run the agent's existing hooks under Fairlead: they move to a file beside Fairlead's own",
 }
+VIAS = ("auto", "http", "relay", "process")
+_VIA = (
+    "how agents reach Fairlead: straight to the server (http), through a small program that asks the server and needs "
+    "none (relay), or by starting Fairlead each time (process); auto: the fastest that weakens nothing"
+)
 
 
 def main(words: list[str]) -> int:
@@ -53,6 +59,7 @@ def _parser() -> _show.Parser:
     _installing.add_options(parser)
     for name, text in _WISHES.items():
         parser.add_argument(f"--{name.replace('_', '-')}", action=argparse.BooleanOptionalAction, help=text)
+    parser.add_argument("--via", choices=VIAS, help=_VIA)
     return parser
 
 
@@ -77,7 +84,7 @@ def _plan(agent: str, options: argparse.Namespace, machine: Machine) -> Plan:
     from fairlead.installing.planning import to_install
     from fairlead.installing.specs import SPECS
 
-    asked = {name: getattr(options, name) for name in _WISHES}
+    asked = {name: getattr(options, name) for name in (*_WISHES, "via")}
     return to_install(SPECS[agent], options.scope, asked, machine)
 
 
@@ -168,7 +175,7 @@ def _show_dry_run(page: _show.Page, to_do: Sequence[Plan]) -> None:
 def _may_write(page: _show.Page, to_do: Sequence[Plan], options: argparse.Namespace) -> bool:
     if options.yes:
         return True
-    files = _show.counted(sum(len(plan.needed) for plan in to_do), "file")
+    files = _show.counted(sum(len(plan.shown) for plan in to_do), "file")
     if not _installing.can_ask():
         page.line(f"Nothing was written: there is nobody to ask. --yes writes {files}.")
         return False
@@ -193,8 +200,8 @@ def _install(plan: Plan, machine: Machine) -> None:
 def _show_done(page: _show.Page, done: Sequence[Plan]) -> None:
     for plan in done:
         if not plan.problem:
-            files = ", ".join(_show.near(change.shown) for change in plan.needed[:3])
-            more = f" and {len(plan.needed) - 3} more" if len(plan.needed) > 3 else ""
+            files = ", ".join(_show.near(change.shown) for change in plan.shown[:3])
+            more = f" and {len(plan.shown) - 3} more" if len(plan.shown) > 3 else ""
             page.rows([(("done", "allow"), f"{_title(plan.agent)}: {files}{more}")], widths=(8,))
     _installing.show_problems(page, done, _title)
 
@@ -255,6 +262,6 @@ def _as_json(found: Sequence[Found], plans: Sequence[Plan], options: argparse.Na
     for plan in done:
         status = "in place" if not plan.needed else "written" if writes else "to do"
         steps = next_steps(plan, machine) if status != "to do" and not plan.problem else []
-        listed.append({**_installing.as_json(plan, status), "next": steps})
+        listed.append({**_installing.as_json(plan, status), "via": plan.way.name, "next": steps})
     _show.print_json({"found": [one.as_dict() for one in found], "agents": listed})
     return int(any(plan.problem for plan in done) or (waiting and not options.dry_run))

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 CHECKS = (
     "syntax", "shapes", "events", "types", "timeouts", "patterns", "programs", "project_paths", "search_path",
-    "duplicates", "switches", "trust", "profile", "own_entry", "own_hooks", "elsewhere", "loops", "notifications",
-    "telemetry", "configured",
+    "duplicates", "switches", "trust", "profile", "own_entry", "way_in", "own_hooks", "elsewhere", "loops",
+    "notifications", "telemetry", "configured",
 )  # fmt: skip
 """Modules of this package, each with a `check`. Where two find something in the same place, the first is heard."""
 

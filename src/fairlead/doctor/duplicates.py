@@ -27,7 +27,8 @@ def check(scene: Scene) -> Iterator[Finding]:
 def _twice(entries: list[Entry], agent: str) -> Iterator[Finding]:
     first: dict[tuple[object, ...], Entry] = {}
     for entry in entries:
-        if entry.kind != "command" or not entry.command or not is_known(agent, entry.event):
+        is_called = entry.is_ours or (entry.kind == "command" and entry.command)
+        if not is_called or not is_known(agent, entry.event):
             continue
         before = first.setdefault(_identity(entry), entry)
         if before is not entry and not _runs_once(agent, before, entry):

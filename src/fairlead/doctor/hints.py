@@ -55,7 +55,7 @@ def of_why(why: str) -> str:
     from fairlead.engine import UNTRUSTED
 
     if why == UNTRUSTED:
-        return "look at it, then vouch for the project: `fairlead init --scope project --trust-project`"
+        return "look at it, and say whether it may run: `fairlead trust`"
     if why.startswith("has `once`"):
         return "take out `once`, or begin a new session"
     return ""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
+from fairlead import relay
 from fairlead._version import __version__
 from fairlead.dialects import AGENT_HALVES
 from fairlead.doctor import commands, facts, timeouts
 from fairlead.doctor.finding import Finding
+from fairlead.errors import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ def _start(entry: Entry, scene: Scene, answers: dict[tuple[str, str], str]) -> I
     start = commands.started(entry, scene.places)
     if start is None:
         return
+    start = _behind_the_relay(start)
     message, fix = "", "run `fairlead init` again"
     if not start.found:
         message = f"{start.program}, with which Fairlead is called here, is not there any more"
@@ -60,6 +63,16 @@ def _start(entry: Entry, scene: Scene, answers: dict[tuple[str, str], str]) -> I
         yield entry.found("own_entry", "error", "; ".join(filter(None, (message, then))), fix)
     elif may_ask(entry, start.found):
         yield from _version(entry, start.found, start.rest, scene, answers)
+
+
+def _behind_the_relay(start: commands.Started) -> commands.Started:
+    """The command that the relay becomes where no server answers; the relay itself, where that cannot be started."""
+    before, words = relay.split([start.program, *start.rest])
+    is_there = before and os.access(start.found, os.X_OK) and all(os.path.exists(word) for word in before[3:4])
+    if not is_there:
+        return start
+    found = commands.find(words[0], start.folder, start.path)
+    return start.but(program=words[0], found=found, rest=tuple(words[1:]))
 
 
 def may_ask(entry: Entry, program: str) -> bool:
@@ -94,7 +107,7 @@ def asked(program: str, isolated: str, scene: Scene) -> str:
             timeout=_PATIENCE, check=False, cwd="/", env=dict(scene.places.environ),
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return f"no answer within {_PATIENCE:g} s"
+        return f"no answer within {plain(_PATIENCE)} s"
     except OSError as error:
         return error.strerror or str(error)
     text = (done.stdout if done.returncode == 0 else done.stderr).decode("utf-8", "replace").strip()
@@ -130,9 +143,11 @@ def _patience(entry: Entry) -> Iterator[Finding]:
     real = timeouts.seconds(entry, key, value)
     if real < promised:
         what = (
-            f"{facts.title(entry.agent)} waits {real:g} s, and Fairlead is told {promised:g} s: a late refusal is lost"
+            f"{facts.title(entry.agent)} waits {plain(real)} s, and Fairlead is told {plain(promised)} s: "
+            "a late refusal is lost"
         )
-        yield entry.found("own_entry", "warning", what, f"write --timeout {real:g} in the command, or raise {key}", key)
+        hint = f"write --timeout {plain(real)} in the command, or raise {key}"
+        yield entry.found("own_entry", "warning", what, hint, key)
 
 
 def _promised(entry: Entry) -> float:

@@ -65,7 +65,9 @@ def _decides_nothing(hook: Hook) -> Iterator[Finding]:
     from fairlead.explaining import sample
 
     if not hook.enabled:
-        yield _found(hook, "note", f"the hook {hook.name} is switched off", "remove `enabled = false`", "enabled")
+        off, fix = hook.options.get("off"), "remove `enabled = false`"
+        said = f"the hook {hook.name} {off or 'is switched off'}"
+        yield _found(hook, "note", said, "ask whoever keeps that file" if off else fix, "enabled")
     elif hook.handler.kind == "background" and sample(hook.events[0]).blockable:
         what = "an async hook decides nothing: the call has gone on when it answers"
         yield _found(hook, "warning", what, "remove `async` if this hook is a guard", "async")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from fairlead.doctor.finding import Finding
+from fairlead.errors import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def check(scene: Scene) -> Iterator[Finding]:
     printed = printed_by(shell, scene)
     name = os.path.basename(shell)
     if printed is None:
-        what = f"the profile of {name} takes longer than {_PATIENCE:g} s: so does every hook of Codex at its start"
+        what = f"the profile of {name} takes longer than {plain(_PATIENCE)} s: so does every hook of Codex at its start"
         yield Finding(level="warning", agent="codex", check="profile", message=what, fix=_FIX)
     elif printed.strip():
         shown = printed.decode("utf-8", "replace").strip().splitlines()[0][:60]

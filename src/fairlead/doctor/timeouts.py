@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fairlead.doctor import facts
+from fairlead.errors import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,33 +45,31 @@ def _unit(entry: Entry) -> float:
     return 1 if entry.agent == "qwen" else SPECS[entry.agent].unit
 
 
-def _plain(number: float) -> str:
-    """As one writes it into a file: without an exponent."""
-    return str(int(number)) if number == int(number) else str(number)
-
-
 def _wrong(entry: Entry, key: str, value: float) -> Iterator[Finding]:
     title, real, longest = facts.title(entry.agent), seconds(entry, key, value), facts.of(entry.agent).longest
     if real <= 0 and entry.agent != "kiro":
-        what = f"{key}: {value:g} leaves the hook no time"
+        what = f"{key}: {plain(value)} leaves the hook no time"
         yield entry.found("timeouts", "error", what, "write how long it may take, or leave it out", key)
     elif _unit(entry) == 1000 and real < 1:
         yield entry.found(
             "timeouts", "error" if real < _TOO_SHORT else "warning",
-            f"{title} counts milliseconds: {value:g} is {real:g} s, then the hook is ended and counts for nothing",
-            f"for {value:g} seconds write {_plain(value * 1000)}", key,
+            f"{title} counts milliseconds: {plain(value)} is {plain(real)} s, "
+            "then the hook is ended and counts for nothing",
+            f"for {plain(value)} seconds write {plain(value * 1000)}", key,
         )  # fmt: skip
     elif entry.agent == "qwen" and entry.kind == "command" and 1000 <= value < _TOO_LONG and value % 500:
-        what = f"{title} takes 1000 and more for milliseconds: {value:g} is {real:g} s"
-        yield entry.found("timeouts", "warning", what, f"for {value:g} seconds write {_plain(value * 1000)}", key)
+        what = f"{title} takes 1000 and more for milliseconds: {plain(value)} is {plain(real)} s"
+        yield entry.found("timeouts", "warning", what, f"for {plain(value)} seconds write {plain(value * 1000)}", key)
     elif entry.agent == "kimi" and not 1 <= real <= longest:
-        what = f"{title} takes 1 to {longest:g} seconds and rejects its whole configuration for {value:g}"
-        yield entry.found("timeouts", "error", what, f"write a number from 1 to {longest:g}", key)
+        what = f"{title} takes 1 to {plain(longest)} seconds and rejects its whole configuration for {plain(value)}"
+        yield entry.found("timeouts", "error", what, f"write a number from 1 to {plain(longest)}", key)
     elif real >= _TOO_LONG:
         what = (
-            f"{title} counts seconds: {value:g} is {real / 3600:.1f} hours, so a hook that hangs holds it up that long"
+            f"{title} counts seconds: {plain(value)} is {real / 3600:.1f} hours, "
+            "so a hook that hangs holds it up that long"
         )
-        yield entry.found("timeouts", "warning", what, f"for {value:g} milliseconds write {value / 1000:g}", key)
+        hint = f"for {plain(value)} milliseconds write {plain(value / 1000)}"
+        yield entry.found("timeouts", "warning", what, hint, key)
     elif longest and real > longest:
-        what = f"{title} ends every hook after {longest:g} s, whatever is written here"
-        yield entry.found("timeouts", "note", what, f"write {longest:g} or less", key)
+        what = f"{title} ends every hook after {plain(longest)} s, whatever is written here"
+        yield entry.found("timeouts", "note", what, f"write {plain(longest)} or less", key)

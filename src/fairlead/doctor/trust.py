@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from fairlead.dialects import Places
     from fairlead.doctor.scene import Entry, Scene
+    from fairlead.trust.reviewing import Seen
 
 _OF_PROJECT = ("project", "local")
 
@@ -206,15 +207,36 @@ _LOOKS = {"claude-code": _claude_code, "codex": _codex, "gemini": _gemini, "qwen
 
 
 def _ours(scene: Scene) -> Iterator[Finding]:
-    """Hooks of the project that Fairlead leaves out wherever nobody vouches for them."""
+    """Hooks of the project that Fairlead leaves out, because nobody has looked at them, or not since they changed."""
     from fairlead.installing import commands
+    from fairlead.trust.reviewing import review
 
-    calls = [(entry, commands.known(entry.handler)) for entry in scene.entries]
-    without = sorted({entry.agent for entry, call in calls if call and not call.trust_project})
-    path = os.path.join(scene.places.project, "fairlead.toml")
-    if not without or not os.path.exists(path):
+    calls = [call for entry in scene.entries if (call := commands.known(entry.handler))]
+    if all(call.trust_project for call in calls):  # or nobody calls us
         return
-    who = ", ".join(map(facts.title, without))
-    what = f"Fairlead runs the hooks of a project only where it is told to trust it, and is not by: {who}"
-    fix = "look at them with `fairlead list`; `fairlead init --scope project --trust-project` vouches for them"
-    yield Finding(level="warning", agent=OURSELVES, check="trust", message=what, fix=fix, file=path, line=1, column=1)
+    found = review(scene.places)
+    if found.lost:
+        what = f"nobody can say which hooks of {found.project} you have trusted"
+        yield Finding(level="error", agent=OURSELVES, check="trust", message=what, fix=found.lost)
+    for seen in found.waiting if not found.refused else ():
+        yield _waiting(seen)
+    for one in found.gone if not found.refused else ():
+        what = f"the hook {one.name} in {one.file}, which you have trusted, is not there any more"
+        yield Finding(level="error", agent=OURSELVES, check="trust", message=what, fix="`fairlead trust` accepts that")
+
+
+def _waiting(seen: Seen) -> Finding:
+    origin = seen.hook.origin
+    changed = seen.state == "changed"
+    refused = "is not what you have trusted, and what it guards is refused"
+    state = refused if changed else "does not run: nobody has trusted it"
+    return Finding(
+        level="error" if changed else "warning",
+        agent=OURSELVES,
+        check="trust",
+        message=f"the project's hook {seen.hook.name} {state}",
+        fix="look at it, and say whether it may run: `fairlead trust`",
+        file=origin.file,
+        line=origin.line,
+        column=1,
+    )

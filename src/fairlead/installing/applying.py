@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from fairlead.errors import ConfigError
 from fairlead.installing import files, records
 from fairlead.installing.records import Installed, Kept
@@ -24,6 +26,7 @@ def install(plan: Plan, machine: Machine) -> None:
         except BaseException:
             _put_record_back(path, plan.record)
             raise
+        _remove_unused_relay(plan, machine)
 
 
 def uninstall(plan: Plan, machine: Machine) -> None:
@@ -33,11 +36,23 @@ def uninstall(plan: Plan, machine: Machine) -> None:
         _refuse_if_stale(plan)
         _carry_out(plan.needed, folders)
         files.remove(path)
+        _remove_unused_relay(plan, machine)
+
+
+def _remove_unused_relay(plan: Plan, machine: Machine) -> None:
+    """What this agent had of the relay before, and no agent has any more."""
+    mine = plan.record.of_kind("relay") if plan.record else []
+    used = records.paths_in_use(machine.records(), "relay") if mine else set()
+    for kept in mine:
+        if kept.path not in used:
+            files.remove_compiled(kept.path)
+            files.remove(kept.path, [os.path.dirname(kept.path)])
 
 
 def _refuse_if_stale(plan: Plan) -> None:
     for change in plan.changes:
-        if files.look(change.path).content != change.before:
+        found = files.look(change.path).content
+        if found != change.before and not (change.is_shared and found == change.after):
             raise ConfigError(
                 f"{change.shown} was changed in the meantime", hint="run this again to see the new change"
             )
@@ -52,8 +67,10 @@ def _put_record_back(path: str, record: Installed | None) -> None:
 
 def _record(plan: Plan, machine: Machine) -> Installed:
     stays = [change for change in plan.changes if change.after is not None or _is_moved_away(change)]
+    stays = [change for change in stays if change.kind != "key"]
     touched = {change.path for change in plan.changes}
-    elsewhere = [kept for kept in (plan.record.files if plan.record else ()) if kept.path not in touched]
+    before = [kept for kept in (plan.record.files if plan.record else ()) if kept.kind != "relay"]
+    elsewhere = [kept for kept in before if kept.path not in touched]
     return Installed(
         agent=plan.agent,
         scope=plan.scope,
@@ -87,8 +104,11 @@ def _carry_out(changes: Sequence[Change], folders: dict[str, list[str]]) -> None
     try:
         for change in changes:
             done.append(change)
-            _write(change.path, change.after, change.mode, folders.get(change.path, []))
+            if change.is_shared:
+                files.make_folders(change.path, 0o700)
+            _write(change.path, change.after, change.wanted_mode, folders.get(change.path, []))
     except BaseException:
+        done = [change for change in done if not change.is_shared]  # which others may use by now
         for change in reversed(done):
             if files.look(change.path).content != change.before:
                 _write(change.path, change.before, change.mode, folders.get(change.path, []))

@@ -7,12 +7,15 @@ import shlex
 import sys
 
 from fairlead._record import Record
+from fairlead.errors import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+HTTP = "/api/hooks/"
+"""Where the server takes events; behind it stands the agent's name."""
 _OURS_TO_SAY = {"--agent": 1, "--event": 1, "--timeout": 1, "--guard": 0, "--trust-project": 0}
 """Options that the installer decides, and how many values each has; any other is the user's."""
 
@@ -54,14 +57,14 @@ def is_fleeting(environ: Mapping[str, str], home: str) -> bool:
     return any(os.path.abspath(program()[part]).startswith(place) for part in (0, 2) for place in places)
 
 
-def words(call: Call, timeout: float) -> list[str]:
-    """The whole command line."""
+def words(call: Call, timeout: float, before: Sequence[str] = ()) -> list[str]:
+    """The whole command line; `before` are the words of the relay, for which the rest is what it may become."""
     chosen = ["hook", "--agent", call.agent]
     chosen += ["--event", call.event] if call.event else []
-    chosen += ["--timeout", f"{timeout:g}"]
+    chosen += ["--timeout", plain(timeout)]
     chosen += ["--guard"] if call.guard else []
     chosen += ["--trust-project"] if call.trust_project else []
-    return [*program(), *chosen, *call.others]
+    return [*before, *program(), *chosen, *call.others]
 
 
 def line(parts: Sequence[str]) -> str:
@@ -78,7 +81,38 @@ def known(entry: object) -> Call | None:
     action = entry.get("action")
     if isinstance(action, dict):
         return known(action)
+    if entry.get("type") == "http":
+        return _call_over_http(entry.get("url"))
     return _call(_entry_words(entry))
+
+
+# --- an address in the place of a command ------------------------------------------------------------
+
+
+def _call_over_http(url: object) -> Call | None:
+    from urllib.parse import parse_qsl, urlsplit
+
+    from fairlead.layers import calls_our_server
+
+    if not isinstance(url, str) or not calls_our_server(url):
+        return None
+    parts = urlsplit(url)
+    asked = dict(parse_qsl(parts.query))
+    others = ("--project", asked["project"]) if "project" in asked else ()
+    return Call(agent=parts.path.removeprefix(HTTP), guard="guard" in asked, others=others)
+
+
+def as_query(others: Sequence[str]) -> dict[str, str]:
+    """Options that were added by hand, as far as an address has room for them."""
+    found = {}
+    for number, word in enumerate(others):
+        name, equals, value = word.partition("=")
+        if name == "--project":
+            found["project"] = value if equals else "".join(others[number + 1 : number + 2])
+    return found
+
+
+# --- a command ---------------------------------------------------------------------------------------
 
 
 def _entry_words(entry: Mapping[str, Any]) -> list[str]:

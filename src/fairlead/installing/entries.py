@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fairlead._record import Record
-from fairlead.installing import commands, specs
+from fairlead.installing import commands, specs, ways
 from fairlead.installing.commands import Call
+from fairlead.installing.ways import DIRECT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fairlead.installing.specs import Install
+    from fairlead.installing.ways import Way
 
     Finder = Callable[[object], bool]
     """Tells our entries from the others."""
@@ -25,6 +27,8 @@ class Wishes(Record):
     enforce: bool = False
     all_events: bool = False
     adopt: bool = False
+    via: str = "auto"
+    """See `ways`."""
 
 
 class Wanted(Record):
@@ -42,6 +46,7 @@ def wanted(
     scope: str,
     wishes: Wishes,
     *,
+    way: Way = DIRECT,
     profile: str = "",
     shim: str = "",
     known: dict[str, Call] | None = None,
@@ -52,7 +57,7 @@ def wanted(
     for event in specs.events(spec, every=wishes.all_events):
         path = tuple(step.format(event=event, profile=profile) for step in template)
         call = _call(spec, event, wishes, (known or {}).get(event))
-        entry = _entry(spec, event, handler(spec, event, call, wishes, shim))
+        entry = _entry(spec, event, handler(spec, event, call, wishes, way, shim))
         key = "fairlead" if spec.shape == "named" and spec.format == "json" else ""
         found.append(Wanted(event=event, path=path, entry=entry, key=key))
     return found
@@ -68,10 +73,13 @@ def _call(spec: Install, event: str, wishes: Wishes, before: Call | None) -> Cal
     )
 
 
-def handler(spec: Install, event: str, call: Call, wishes: Wishes, shim: str = "") -> dict[str, Any]:
-    """The part of an entry that says what is run."""
+def handler(spec: Install, event: str, call: Call, wishes: Wishes, way: Way, shim: str = "") -> dict[str, Any]:
+    """The part of an entry that says what is run, or asked."""
     seconds = specs.timeout(spec, event)
-    command = _command(spec, commands.words(call, seconds), shim)
+    if event in way.http:
+        command = ways.handler(way, spec.name, call, seconds)
+    else:
+        command = _command(spec, commands.words(call, seconds, way.before), shim)
     limit = {spec.timeout_key: _number(seconds * spec.unit)} if spec.timeout_key else {}
     strict = dict(spec.enforce) if wishes.enforce and event in spec.enforce_on else {}
     return {**command, **limit, **strict}
@@ -110,7 +118,8 @@ def _entry(spec: Install, event: str, made: dict[str, Any]) -> dict[str, Any]:
 
 
 MANAGED = frozenset(
-    ["type", "command", "args", "exec", "linux", "osx", "timeout", "timeoutSec", "timeout_secs", "action", "name",
+    ["type", "url", "headers", "command", "args", "exec",
+     "linux", "osx", "timeout", "timeoutSec", "timeout_secs", "action", "name",
      "trigger", "event", "onFailure", "failClosed", "fail_closed", "strict", "blockOnError", "bash"]
 )  # fmt: skip
 """Keys of an entry that are ours; any other was added by somebody, and stays."""

@@ -132,6 +132,15 @@ def remove(path: str, folders: list[str] | tuple[str, ...] = ()) -> None:
             return
 
 
+def remove_compiled(path: str) -> None:
+    """What Python keeps of a module of ours beside it."""
+    name = os.path.basename(path).removesuffix(".py")
+    folder = os.path.join(os.path.dirname(path), "__pycache__")
+    for kept in os.listdir(folder) if path.endswith(".py") and os.path.isdir(folder) else ():
+        if kept.startswith(f"{name}."):
+            remove(os.path.join(folder, kept), [folder])
+
+
 def _remove_quietly(path: str) -> None:
     try:
         os.unlink(path)

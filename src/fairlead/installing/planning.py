@@ -15,6 +15,7 @@ from fairlead.installing import (
     restoring,
     specs,
     versions,
+    ways,
 )
 from fairlead.installing.edits import by_line
 from fairlead.installing.entries import Wishes
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from fairlead.installing.specs import Install
 
 
-def to_install(spec: Install, scope: str, asked: Mapping[str, bool | None], machine: Machine) -> Plan:
+def to_install(spec: Install, scope: str, asked: Mapping[str, bool | str | None], machine: Machine) -> Plan:
     """A plan; where the agent's files do not allow one, a plan that says why."""
     shown = specs.settings_file(spec, scope, home=machine.home, project=machine.project, environ=machine.environ)
     plan = Plan(agent=spec.name, scope=scope)
@@ -42,7 +43,9 @@ def to_install(spec: Install, scope: str, asked: Mapping[str, bool | None], mach
         record = records.load(machine.record_path(spec.name, scope))
         plan = plan.but(wishes=_wishes(record, asked, spec), record=record)
         spec, age = versions.fitted(spec, machine)
+        plan = plan.but(way=ways.chosen(spec, scope, plan.wishes, machine, shown))
         plan = _with_settings(spec, shown, plan, machine) if spec.format in EDITORS else _own(spec, shown, plan)
+        plan = plan.but(changes=(*_shared(plan, machine), *plan.changes), notes=(*plan.way.notes, *plan.notes))
         check_writable(plan.changes)
     except ConfigError as error:
         return failed(plan, shown, error)
@@ -56,11 +59,21 @@ def _remarks(spec: Install, scope: str, machine: Machine) -> Iterator[str]:
         yield f"it is installed {whose} too: every hook runs twice; `fairlead uninstall --scope {other}`"
 
 
-def _wishes(record: Installed | None, asked: Mapping[str, bool | None], spec: Install) -> Wishes:
+def _wishes(record: Installed | None, asked: Mapping[str, bool | str | None], spec: Install) -> Wishes:
     """What is not asked for stays as it was: a second `init` must not switch a guard off."""
     before = record.wishes if record else Wishes()
-    chosen = {name: getattr(before, name) if value is None else value for name, value in asked.items()}
-    return Wishes(**{**chosen, "adopt": chosen.get("adopt", False) and spec.adopts})
+    wishes = before.but(**{name: value for name, value in asked.items() if value is not None})
+    return wishes.but(adopt=wishes.adopt and spec.adopts)
+
+
+def _shared(plan: Plan, machine: Machine) -> Iterator[Change]:
+    for kind, path, content, mode in ways.shared_files(plan.way, machine):
+        present = files.look(path)
+        kept = content if kind != "key" or present.content is None else present.content
+        yield Change(
+            path=present.path, shown=path, kind=kind, before=present.content, after=kept, mode=mode,
+            mode_now=present.mode,
+        )  # fmt: skip
 
 
 # --- settings that others have entries in too --------------------------------------------------------
@@ -70,7 +83,9 @@ def _with_settings(spec: Install, shown: str, plan: Plan, machine: Machine) -> P
     present = files.look(shown)
     original = restoring.original(spec, present, plan.record)
     text = _starting_text(present, original, plan)
-    shim = _own_change(*ownfiles.shim(spec, shown, plan.wishes), plan.record) if spec.form == "shim" else None
+    shim = None
+    if spec.form == "shim":
+        shim = _own_change(*ownfiles.shim(spec, shown, plan.wishes, plan.way.before), plan.record)
     is_mine = finder(spec, shim.path if shim else "")
     _refuse_others(spec, text)
     wants = _wants(spec, text, plan, shim)
@@ -83,12 +98,25 @@ def _with_settings(spec: Install, shown: str, plan: Plan, machine: Machine) -> P
         kind="settings",
         before=present.content,
         after=changed.encode(),
-        mode=present.mode,
+        mode=_mode_before(present, plan.record),
+        mode_now=present.mode,
+        is_private=bool(plan.way.key),
         original=original,
         edits=tuple(edits if before == taken.text else by_line(before, changed)),
     )
     changes = (*([shim] if shim else []), *taken.changes, settings)
-    return plan.but(changes=changes, notes=(*_switched_off(spec, text), *taken.notes))
+    return plan.but(changes=changes, notes=(*_made_private(settings), *_switched_off(spec, text), *taken.notes))
+
+
+def _mode_before(present: files.Present, record: Installed | None) -> int | None:
+    """We may have made it private ourselves, before."""
+    kept = record.kept(present.path) if record else None
+    return kept.mode if kept is not None and kept.mode is not None and present.mode == 0o600 else present.mode
+
+
+def _made_private(settings: Change) -> Iterator[str]:
+    if settings.is_private and settings.mode_now is not None and settings.mode_now & 0o077:
+        yield "this file will hold a key: from now on only you can read it (mode 0600)"
 
 
 def _starting_text(present: files.Present, original: bytes | None, plan: Plan) -> str:
@@ -100,9 +128,9 @@ def _starting_text(present: files.Present, original: bytes | None, plan: Plan) -
 def _wants(spec: Install, text: str, plan: Plan, shim: Change | None) -> list[Wanted]:
     """With the options that somebody has added to our entries by hand."""
     profile, path = _profile(spec, text), shim.shown if shim else ""
-    first = entries.wanted(spec, plan.scope, plan.wishes, profile=profile, shim=path)
+    first = entries.wanted(spec, plan.scope, plan.wishes, way=plan.way, profile=profile, shim=path)
     known = EDITORS[spec.format].known_calls(text, first, finder(spec, path))
-    return entries.wanted(spec, plan.scope, plan.wishes, profile=profile, shim=path, known=known)
+    return entries.wanted(spec, plan.scope, plan.wishes, way=plan.way, profile=profile, shim=path, known=known)
 
 
 def _profile(spec: Install, text: str) -> str:
@@ -145,7 +173,7 @@ def _switched_off(spec: Install, text: str) -> list[str]:
 
 
 def _own(spec: Install, shown: str, plan: Plan) -> Plan:
-    made = [_own_change(*one, plan.record) for one in ownfiles.contents(spec, shown, plan.wishes)]
+    made = [_own_change(*one, plan.record) for one in ownfiles.contents(spec, shown, plan.wishes, plan.way.before)]
     wanted = {change.path for change in made}
     for kept in plan.record.of_kind("own") if plan.record else ():
         if kept.path not in wanted:

@@ -10,6 +10,7 @@ from fairlead.installing import entries, files, jsonsettings, records, tomlsetti
 from fairlead.installing.edits import Edit
 from fairlead.installing.entries import Wishes
 from fairlead.installing.records import Installed
+from fairlead.installing.ways import DIRECT, Way
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +49,10 @@ class Change(Record):
     before: bytes | None
     after: bytes | None
     mode: int | None = None
+    """As others left it."""
+    mode_now: int | None = None
+    is_private: bool = False
+    """Whether it holds a key: then nobody else may read it while we are in it."""
     original: bytes | None = None
     """What `uninstall` will bring back."""
     edits: tuple[Edit, ...] = ()
@@ -55,13 +60,23 @@ class Change(Record):
 
     @property
     def is_needed(self) -> bool:
-        return self.before != self.after
+        return self.before != self.after or self.mode_now not in (None, self.wanted_mode)
+
+    @property
+    def wanted_mode(self) -> int | None:
+        return 0o600 if self.is_private else self.mode
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is Fairlead's own, the same for all agents."""
+        return self.kind in ("relay", "key")
 
 
 class Plan(Record):
     agent: str
     scope: str
     wishes: Wishes = Wishes()
+    way: Way = DIRECT
     changes: tuple[Change, ...] = ()
     notes: tuple[str, ...] = ()
     problem: str = ""
@@ -72,6 +87,11 @@ class Plan(Record):
     @property
     def needed(self) -> list[Change]:
         return [change for change in self.changes if change.is_needed]
+
+    @property
+    def shown(self) -> list[Change]:
+        """What is needed in the agent's files; where that is nothing, what is in ours."""
+        return [change for change in self.needed if not change.is_shared] or self.needed
 
 
 class Elsewhere(ConfigError):  # noqa: N818  # the family's name says that it is an error

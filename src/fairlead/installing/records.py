@@ -25,7 +25,8 @@ class Kept(Record):
 
     path: str
     kind: str
-    """`settings`: we have entries in it. `own`: all of it is ours. `adopted`: hooks that we look after."""
+    """`settings`: we have entries in it. `own`: all of it is ours. `adopted`: hooks that we look after.
+    `relay`: ours, and the same file for all agents."""
     original: bytes | None
     written: str
     """The SHA-256 of what we wrote; empty where our part of it was to remove the file."""
@@ -75,6 +76,24 @@ def load(path: str) -> Installed | None:
     except (ValueError, KeyError, TypeError) as error:
         hint = "move it away; then entries are taken out one by one, and the file as it was is in there"
         raise ConfigError(f"{path} cannot be read: {error}", hint=hint) from None
+
+
+def paths_in_use(where: str, kind: str) -> set[str]:
+    """The files of one kind that any installation needs; a record that cannot be read may need all of them."""
+    found: set[str] = set()
+    for name in sorted(os.listdir(where)):
+        if name.endswith(".json"):
+            try:
+                installed = load(os.path.join(where, name))
+            except ConfigError:
+                return _Everything()
+            found.update(kept.path for kept in (installed.of_kind(kind) if installed else ()))
+    return found
+
+
+class _Everything(set[str]):
+    def __contains__(self, _path: object) -> bool:
+        return True
 
 
 def save(path: str, installed: Installed) -> None:

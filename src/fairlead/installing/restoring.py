@@ -36,7 +36,7 @@ def _changes(spec: Install, shown: str, record: Installed | None) -> list[Change
     """The settings first: then nothing calls what is removed after them."""
     if record is not None:
         adopted = adopting.looked_after(record, spec)
-        return [_restored(spec, kept, adopted, record) for kept in reversed(record.files)]
+        return [_restored(spec, kept, adopted, record) for kept in reversed(record.files) if kept.kind != "relay"]
     if not shown:
         return []
     return _unrecorded(spec, shown) if spec.format in EDITORS else list(_unrecorded_own(spec, shown))

@@ -64,6 +64,13 @@ class Install(Record):
     enforce_on: tuple[str, ...] = ()
     enforced_anyway: bool = False
 
+    http: tuple[str, ...] = ()
+    """Events that it can send straight to a server, with a key."""
+    http_since: tuple[int, ...] = ()
+    """Versions before this one cannot be told to refuse where the server does not answer."""
+    http_fails_closed: bool = False
+    """Whether the version that is here can; see `versions`."""
+
     adopts: bool = False
     """Whether Fairlead can run the hooks that were written for it."""
     shares_with: tuple[str, ...] = ()
@@ -115,6 +122,12 @@ _ALL = [
         },
         enforce={"onFailure": "block"},
         enforce_on=_words("PreToolUse PermissionRequest UserPromptSubmit UserPromptExpansion"),
+        http=_words(
+            "UserPromptSubmit UserPromptExpansion PreToolUse PermissionRequest PostToolUse PostToolUseFailure "
+            "Notification SubagentStart SubagentStop TaskCreated TaskCompleted TeammateIdle Stop ConfigChange "
+            "PreCompact PreModelSwitch SessionEnd"
+        ),
+        http_since=(2, 1, 295),
         adopts=True,
         shares_with=("code-agent", "claude-agent"),
         next_steps=("it asks once whether you trust a folder; until then it runs no hooks there",),

@@ -19,6 +19,8 @@ def fitted(spec: Install, machine: Machine) -> tuple[Install, str]:
     version = installed_version(spec, machine)
     if version is None or version < spec.exec_since:
         spec = spec.but(form="shell")  # which every version understands
+    if spec.http_since and version is not None and version >= spec.http_since:
+        spec = spec.but(http_fails_closed=True)
     if version is None or version >= spec.all_since:
         return spec, ""
     shown = ".".join(map(str, version))
