@@ -9,14 +9,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import approvals, functions, guard, spawning, starting
+from benchmarks import approvals, functions, guard, journal, relay, scripts, spawning, starting
 from benchmarks.measure import Suite
 
 SUITES = {
     "spawning": (spawning.run, 200),
     "functions": (functions.run, 60),
+    "scripts": (scripts.run, 60),
     "starting": (starting.run, 25),
+    "relay": (relay.run, 60),
     "guard": (guard.run, 60),
+    "journal": (journal.run, 20),
     "approvals": (approvals.run, 1000),
     "approvals-postgres": (approvals.run_postgres, 1000),
 }

@@ -24,7 +24,9 @@ from fairlead.work import Result, Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from fairlead.zygote.asking import Forked
 
 MARK = "FAIRLEAD_HOOK_RUN"
 """In the environment of every hook: finds what has left its process group. A hook inside a hook has both marks."""
@@ -40,6 +42,12 @@ QUIET = 0.004
 _PULSE = 0.01
 _CHUNK = 1 << 16
 _LOST = "its exit code was lost: this process ignores SIGCHLD, or another part of it collects child processes"
+_LOST_WITH_ZYGOTE = "its exit code was lost: the process that had forked it was killed"
+
+fork_script: Callable[[Run, Mapping[str, str], Sequence[int]], Forked | None] | None = None
+"""Another way to start Python scripts, where there is one (`fairlead.zygote`)."""
+note_start: Callable[[str], Callable[[], None]] | None = None
+"""Told the mark of what is started, and called back when it has ended, in a server (`fairlead.warm.noted`)."""
 
 
 class _Sink:
@@ -78,7 +86,9 @@ class Child:
         self.wants: dict[int, int] = {}
         self.wake_at: float | None = None
         self._mark = os.urandom(8).hex()
+        self._noted = None if note_start is None else note_start(self._mark)
         self._feed = memoryview(run.stdin)
+        self._behind_another = run.behind_another
         self._pid = 0
         self._exit_fd = -1
         self._below: dict[int, int] = {}
@@ -88,29 +98,93 @@ class Child:
         self._listening = self._fed = self._exited = self._reaped = self._timed_out = self._cancelled = self._killed = (
             False
         )
+        self._run = run
+        self._asked = 0.0
+        """When a zygote was, if one was."""
+        self._forked: Forked | None = None
         self._pipes = Pipes()
+        self._try_to(self._start)
+
+    def _try_to(self, start: Callable[[], None]) -> None:
         try:
-            self._pid = _start(run, self._mark, self._pipes)
-            self._connect(run.timeout)
+            start()
         except BaseException as error:
             self._abandon()
             if not isinstance(error, Exception):
                 self._sweep()
                 raise
-            self.result = Result(error=_why_not_started(run, error))
+            self._has_ended()
+            self.wants, self.wake_at = {}, None
+            self.result = Result(error=_why_not_started(self._run, error))
 
-    def _connect(self, timeout: float | None) -> None:
+    def _start(self) -> None:
+        if self._run.script and not self._run.bounded and fork_script is not None:
+            self._pipes.open()
+            self._fill()
+            self._forked = fork_script(self._run, _marked(self._run, self._mark), self._pipes.theirs)
+        if self._forked is None:
+            self._start_alone()
+            return
         self._pipes.close_theirs()
+        self._asked = time.monotonic()
+        self.wants = {self._forked.channel: select.POLLIN}
+        self.wake_at = self._asked + self._forked.patience
+
+    def _fill(self) -> None:
+        """What its stdin has room for is there before it is."""
+        os.set_blocking(self._pipes.ours[0], False)
+        try:
+            while self._feed:
+                self._feed = self._feed[os.write(self._pipes.ours[0], self._feed[:_CHUNK]) :]
+        except BlockingIOError:
+            pass
+
+    def _start_alone(self) -> None:
+        self._pipes.close_all()
+        self._feed = memoryview(self._run.stdin)
+        self._pid = _start(self._run, self._mark, self._pipes)
         self._exit_fd = _exit_fd(self._pid)
+        self._connect()
+
+    @property
+    def _is_starting(self) -> bool:
+        return self._forked is not None and not self._pid and self.result is None
+
+    def _hear(self, forked: Forked) -> None:
+        """Whether the zygote has started it; None is: not yet."""
+        started = forked.has_started()
+        if started:
+            self._pid, self._exit_fd = forked.pid, forked.channel
+            self._connect()
+        elif started is False:
+            self._start_after_all(forked)
+
+    def _start_after_all(self, forked: Forked) -> None:
+        """Without the zygote, unless it runs already: never twice."""
+        if not forked.take_back():
+            if not self._pid and forked.has_started():
+                self._pid, self._exit_fd = forked.pid, forked.channel
+                self._connect()
+                return
+            raise RuntimeError("it is not known whether it has run")
+        self._forked = None
+        try:
+            self._start_alone()
+        finally:
+            forked.close()  # not before: to who watches us, its number must not become another descriptor's
+
+    def _connect(self) -> None:
+        timeout = self._run.timeout
+        self._pipes.close_theirs()
         self._stdin, out, err = self._pipes.ours
         self._out, self._err = _Sink(STDOUT_LIMIT), _Sink(STDERR_LIMIT)
         self._sinks = {out: self._out, err: self._err}
         for fd in self._pipes.ours:
             os.set_blocking(fd, False)
         now = time.monotonic()
-        self._deadline = None if timeout is None else now + timeout
+        self._deadline = None if timeout is None else (self._asked or now) + timeout
         self.wants = {self._exit_fd: select.POLLIN, self._stdin: select.POLLOUT}
-        self.wake_at = now + QUIET if timeout is None else min(now + QUIET, now + timeout)
+        self.wake_at = now + QUIET if self._deadline is None else min(now + QUIET, self._deadline)
         self._write()
 
     def _listen(self) -> None:
@@ -121,7 +195,11 @@ class Child:
 
     def _abandon(self) -> None:
         """What was started must not run on without anybody who watches it."""
-        if self._pid:
+        if self._forked is not None:
+            self._forked.take_back()
+            self._forked.close()  # and its zygote ends and collects it
+            self._exit_fd = -1
+        elif self._pid:
             _signal_group(self._pid, SIGKILL)
             try:
                 os.waitpid(self._pid, 0)
@@ -141,6 +219,10 @@ class Child:
         """One of the descriptors in `wants` can be used."""
         if fd not in self.wants:
             return
+        if self._forked is not None and self._is_starting:
+            forked = self._forked
+            self._try_to(lambda: self._hear(forked))
+            return
         if fd in self._sinks:
             self._read(fd, chunks=8)
         elif fd == self._stdin:
@@ -154,7 +236,11 @@ class Child:
         """The moment `wake_at` has come."""
         if self.result is not None or self.wake_at is None or time.monotonic() < self.wake_at:
             return
-        if not self._listening and not self._exited:
+        if self._forked is not None and self._is_starting:
+            forked = self._forked
+            forked.give_up()
+            self._try_to(lambda: self._start_after_all(forked))
+        elif not self._listening and not self._exited:
             self._listen()
             self.tick()
         elif self._exited and not self._killed:
@@ -171,12 +257,26 @@ class Child:
 
     def cancel(self) -> None:
         """End it now; does not wait."""
+        if self._forked is not None and self._is_starting and not self._has_begun(self._forked):
+            return
         if self.result is None:
             if not self._listening:
                 self._listen()
             self._cancelled = True
             self._kill()
             self._finish()
+
+    def _has_begun(self, forked: Forked) -> bool:
+        """At the last moment: what has not, never will."""
+        if not forked.take_back() and forked.has_started():
+            self._pid, self._exit_fd = forked.pid, forked.channel
+            self._connect()
+            return True
+        self._abandon()
+        self.wants, self.wake_at = {}, None
+        self.result = Result(cancelled=True, signal=SIGKILL)
+        self._has_ended()
+        return False
 
     @property
     def _ending(self) -> bool:
@@ -207,6 +307,8 @@ class Child:
             self._close(fd)
 
     def _on_exit(self) -> None:
+        if self._forked is not None and not self._knows_how(self._forked):
+            return
         self._exited = True
         if not self._listening:
             self._listen()
@@ -219,6 +321,17 @@ class Child:
             self._grace_ends = time.monotonic() + DRAIN_GRACE
             self.wake_at = time.monotonic()
 
+    def _knows_how(self, forked: Forked) -> bool:
+        """Its exit code has come from the zygote; or the zygote has died, and only its end can still be noticed."""
+        if self._exit_fd == forked.channel:
+            self._code = forked.exit_code()
+            if self._code is None and not _is_ready(forked.pidfd):
+                del self.wants[self._exit_fd]
+                self._exit_fd = forked.pidfd
+                self.wants[self._exit_fd] = select.POLLIN
+                return False
+        return True
+
     def _look_again(self) -> None:
         now = time.monotonic()
         self.wake_at = min(now + _PULSE, self._grace_ends)
@@ -230,6 +343,8 @@ class Child:
         if self._open_pipes():
             return False
         self._reap()  # as long as it is not, it counts as a member of its own group
+        if self._forked is not None and self._forked.is_alone:
+            return True
         try:
             os.killpg(self._pid, 0)
         except OSError:
@@ -250,10 +365,13 @@ class Child:
         return [f"pipe:[{os.fstat(fd).st_ino}]" for fd in self._open_pipes()]
 
     def _end(self) -> None:
-        from fairlead.leftovers import below
+        from fairlead.leftovers import ask_to_end, below
 
         self._below = below(self._pid)
-        _signal_group(self._pid, SIGTERM)
+        if self._behind_another:  # which must not end before the hook has had its say
+            ask_to_end(self._below)
+        else:
+            self._signal_group(SIGTERM)
         self.wake_at = time.monotonic() + TERM_GRACE
 
     def _kill(self) -> None:
@@ -262,9 +380,13 @@ class Child:
         self._killed = True
         if not self._reaped:  # until then its process id, and so its group, cannot be another's
             self._below |= below(self._pid)
-        _signal_group(self._pid, SIGKILL)
+        self._signal_group(SIGKILL)
         kill_all(self._born, self._mark, self._held_pipes(), self._below)
         self.wake_at = time.monotonic() + DRAIN_GRACE
+
+    def _signal_group(self, number: int) -> None:
+        if self._forked is None or not self._forked.is_alone:
+            _signal_group(self._pid, number)
 
     def _finish(self) -> None:
         self._drain()
@@ -276,7 +398,11 @@ class Child:
         self._reap()
         for fd in list(self.wants):
             self._close(fd)
-        os.close(self._exit_fd)
+        if self._forked is None:
+            os.close(self._exit_fd)
+        else:
+            self._forked.close()
+        self._has_ended()
         self.wake_at = None
         self.result = Result(
             exit_code=max(self._code or 0, 0),
@@ -288,14 +414,23 @@ class Child:
             fed=self._fed,
             timed_out=self._timed_out,
             cancelled=self._cancelled,
-            error=_LOST if self._code is None and not self._ending else "",
+            error=self._lost if self._code is None and not self._ending else "",
         )
+
+    def _has_ended(self) -> None:
+        if self._noted is not None:
+            self._noted()
+            self._noted = None
+
+    @property
+    def _lost(self) -> str:
+        return _LOST if self._forked is None else _LOST_WITH_ZYGOTE
 
     def _end_the_others(self) -> None:
         """What has left for a session of its own and holds no pipe of ours was left behind on purpose."""
         from fairlead.leftovers import kill_writers
 
-        _signal_group(self._pid, SIGKILL)
+        self._signal_group(SIGKILL)
         kill_writers(self._born, self._held_pipes())
 
     def _reap(self) -> None:
@@ -305,6 +440,9 @@ class Child:
         self._reaped = True
         if not self._exited:
             _is_ready(self._exit_fd, DRAIN_GRACE)  # not longer: on a dead network disk even SIGKILL waits
+        if self._forked is not None:
+            self._collect(self._forked)
+            return
         try:
             pid, status = os.waitpid(self._pid, os.WNOHANG)
         except ChildProcessError:
@@ -314,6 +452,13 @@ class Child:
         else:
             self._code = -SIGKILL
             collect_later(self._pid)
+
+    def _collect(self, forked: Forked) -> None:
+        """The zygote has; or it will, when nobody watches any more."""
+        if not self._exited and self._exit_fd == forked.channel:
+            self._code = forked.exit_code()
+        if self._code is None and self._ending:
+            self._code = -SIGKILL
 
     def _close(self, fd: int) -> None:
         if self.wants.pop(fd, None) is not None and fd != self._exit_fd:
@@ -417,9 +562,17 @@ class Pipes:
             os.close(self.ours.pop())
 
 
+def _marked(run: Run, mark: str) -> dict[str, str]:
+    return {**run.env, MARK: f"{run.env.get(MARK, '')}/{mark}"}
+
+
 def _start(run: Run, mark: str, pipes: Pipes) -> int:
     pipes.open()
-    env = {**run.env, MARK: f"{run.env.get(MARK, '')}/{mark}"}
+    env = _marked(run, mark)
+    if run.bounded:
+        from fairlead.confining.starting import start
+
+        return start(run, env, pipes.theirs)
     try:
         return spawn(run.argv, run.program or run.argv[0], run.cwd, env, pipes.theirs)
     except OSError:

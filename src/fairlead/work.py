@@ -6,9 +6,10 @@ from fairlead._record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
+    from fairlead.confining import Limits, Walls
     from fairlead.hooks import Cancellation
 
 
@@ -26,8 +27,29 @@ class Run(Record):
     timeout: float | None = None
     input_file: str = ""
     """A private file with the same bytes as stdin, for what did not fit into the environment."""
+    script: str = ""
+    """The Python script that `argv` starts, for who can do so without an interpreter's start."""
     left_out: tuple[str, ...] = ()
     """Variables that did not fit."""
+    binds: tuple[tuple[str, str], ...] = ()
+    """Files and folders that a sandbox must show, each with where."""
+    limits: Limits | None = None
+    sandbox: Walls | None = None
+    no_new_privs: bool = False
+    scratch: str = ""
+    """A folder that goes with it."""
+    facts: Mapping[str, str | int | float] = {}  # never changed: records are frozen
+    """What is worth knowing about it, beside its result."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it may not be started in just any way."""
+        return self.no_new_privs or self.limits is not None or self.sandbox is not None
+
+    @property
+    def behind_another(self) -> bool:
+        """Whether what we start is a program that waits for the hook, and hands its exit code on."""
+        return self.sandbox is not None and self.sandbox.by != "landlock"
 
 
 class Result(Record):
