@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 
 from fairlead import dialects, tools
-from fairlead.hooks import HookFailed, Report
+from fairlead.errors import plain
+from fairlead.hooks import HookFailed, Report, Reports
 from fairlead.verdicts import NONE, Decision, Verdict, deny, merge
 from fairlead.work import Run
 
@@ -68,12 +69,14 @@ class Group:
 class Plan:
     """Which hooks look at an event, and which do not and why."""
 
-    __slots__ = ("groups", "skipped")
+    __slots__ = ("groups", "kept_from", "skipped")
 
     def __init__(self, groups: Sequence[Group], skipped: Sequence[tuple[Hook, str, bool]]) -> None:
         self.groups = groups
         self.skipped = skipped
         """Hook, reason, and whether its matcher applied."""
+        self.kept_from = tuple(index for index, (_, _, matched) in enumerate(skipped) if matched)
+        """Which of these would look if they could."""
 
 
 def plan(hooks: Sequence[Hook], event: Event) -> Plan:
@@ -105,7 +108,7 @@ def _why_not(hook: Hook, event: Event, names: Sequence[str]) -> tuple[str, bool]
     if not hook.matches(event, names):
         return f"its matcher {hook.matcher.text!r} does not match {event.matcher_value!r}", False
     if not hook.enabled:
-        return "is switched off", True
+        return hook.options.get("off") or "is switched off", True
     if not hook.trusted:
         return UNTRUSTED, True
     return "", True
@@ -114,7 +117,7 @@ def _why_not(hook: Hook, event: Event, names: Sequence[str]) -> tuple[str, bool]
 def in_order(hooks: Sequence[Hook]) -> list[Hook]:
     """Hooks of each dialect together, in the order of their groups; Fairlead's own by priority."""
     order = {name: index for index, name in enumerate(dialects.HOOK_HALVES)}
-    first = (0, 0)
+    first = (0, False, 0)
     return sorted(hooks, key=lambda h: (order[h.origin.dialect], h.place if h.origin.dialect == "fairlead" else first))
 
 
@@ -131,9 +134,7 @@ def judge(plan: Plan, event: Event, setting: Setting) -> Judging:
             event = _rewritten(group.half, event, verdict)
     else:
         said = yield from _side_by_side(plan.groups, event, setting, reports)
-    for hook, why, matched in plan.skipped:
-        reports.append(Report(hook, first, matched=matched, why=why))
-    return _decide(first, event, said, reports)
+    return _decide(first, event, said, Reports(reports, plan.skipped, plan.kept_from, first))
 
 
 def _side_by_side(
@@ -269,7 +270,7 @@ def no_part(hook: Hook, event: Event) -> str:
 def _settle(half: HookHalf, report: Report, setting: Setting) -> None:
     if report.why:
         return
-    report.facts = getattr(report.outcome, "facts", report.facts)
+    report.facts = getattr(report.outcome, "facts", getattr(report.work, "facts", report.facts))
     report.verdict = verdict = _conclude(half, report)
     once = report.hook.options.get("once")
     if once is not None and setting.asks_people and not (report.error or verdict.denies):  # a rehearsal does not count
@@ -286,6 +287,10 @@ def _release(batch: Sequence[Report]) -> None:
                 os.unlink(work.input_file)
             except OSError:  # the hook has taken it away
                 pass
+        if work.__class__ is Run and work.scratch:
+            import shutil
+
+            shutil.rmtree(work.scratch, ignore_errors=True)
 
 
 def _conclude(half: HookHalf, report: Report) -> Verdict:
@@ -297,7 +302,7 @@ def _conclude(half: HookHalf, report: Report) -> Verdict:
         return _failed(half, report, str(error))
     except TimeoutError:
         limit = getattr(report.work, "timeout", None)
-        return _failed(half, report, "timed out" if limit is None else f"timed out after {limit:g} s")
+        return _failed(half, report, "timed out" if limit is None else f"timed out after {plain(limit)} s")
     except Exception as error:  # noqa: BLE001  # a hook may raise anything
         return _failed(half, report, f"{type(error).__name__}: {error}")
 
@@ -315,28 +320,28 @@ def _rewritten(half: HookHalf, event: Event, verdict: Verdict) -> Event:
     return event.but(tool_input=half.rewritten(current, verdict.updated_input))
 
 
-def _decide(first: Event, last: Event, said: dict[str, Verdict], reports: list[Report]) -> Decision:
+def _decide(first: Event, last: Event, said: dict[str, Verdict], reports: Reports) -> Decision:
     merged = merge(said.values())
-    if merged.decision in ("ask", "defer") and _has_been_agreed(reports):
+    if merged.decision in ("ask", "defer") and _has_been_agreed(reports.met):
         merged = merged.but(decision="allow", said="")
     fields = {
         **merged.__dict__,
-        "reports": tuple(reports),
+        "reports": reports,
         "groups": said,
-        "notes": _notes(reports),
+        "notes": _notes(reports.met),
     }
     if last is not first:
         fields["updated_input"] = last.tool_input  # type: ignore[attr-defined]  # rewritable events have one
     return Decision(**fields)
 
 
-def _has_been_agreed(reports: list[Report]) -> bool:
+def _has_been_agreed(reports: Sequence[Report]) -> bool:
     """A person was asked, and said yes: that is the answer to whoever wanted one to be asked."""
     asked = [r.verdict for r in reports if r.hook.handler.kind == "approval" and r.verdict is not None]
     return bool(asked) and all(verdict.decision == "allow" for verdict in asked)
 
 
-def _notes(reports: list[Report]) -> tuple[str, ...]:
+def _notes(reports: Sequence[Report]) -> tuple[str, ...]:
     """What was skipped or failed. An untrusted project is named once, with all that it would have run."""
     notes = [f"hook {r.hook.name} failed: {r.error}" for r in reports if r.error]
     notes += [f"hook {r.hook.name} took {r.ms / 1000:.1f} s" for r in reports if _was_slow(r)]
@@ -344,7 +349,7 @@ def _notes(reports: list[Report]) -> tuple[str, ...]:
     untrusted = [r.hook for r in reports if r.why == UNTRUSTED]
     if untrusted:
         names = ", ".join(f"{hook.name} ({hook.origin.file})" for hook in untrusted)
-        notes.append(f"not run, because this project is not trusted: {names}")
+        notes.append(f"not run, because this project is not trusted: {names}; look at them with `fairlead trust`")
     return tuple(notes)
 
 

@@ -9,7 +9,7 @@ from fairlead.matchers import Matcher, everything
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, ClassVar, Protocol
 
     from fairlead.events import Event
@@ -108,10 +108,11 @@ class Hook(Record):
         return any(self.matcher(name) for name in names)
 
     @property
-    def place(self) -> tuple[int, int]:
+    def place(self) -> tuple[int, bool, int]:
         """Higher priorities first. Guards come last, since they must see what everybody has rewritten, and people after
-        them: nobody is asked about what a guard refuses."""
-        return {"guard": 1, "approval": 2}.get(self.handler.kind, 0), -self.priority
+        them: nobody is asked about what a guard refuses. For the same cause an organisation's follow all others."""
+        kind = {"guard": 1, "approval": 2}.get(self.handler.kind, 0)
+        return kind, self.origin.layer == "managed", -self.priority
 
     def identity(self) -> tuple[object, ...]:
         return (self.origin.dialect, *self.handler.identity(), self.timeout)
@@ -131,6 +132,10 @@ class Setting(Record):
     """The span that all of it belongs to, where somebody traces."""
     asks_people: bool = True
     """Whether an approval really asks somebody; an explanation only says that it would."""
+    pass_env: tuple[str, ...] = ()
+    """Variables that the user hands on to the hooks of projects, too."""
+    apart: bool = False
+    """Whether functions that files name get a process of their own: a server must not keep what they import."""
 
     def limit(self, timeout: float | None) -> float | None:
         """Seconds that a hook may take now."""
@@ -233,3 +238,34 @@ class Report:
     def __repr__(self) -> str:
         state = self.verdict if self.ran else self.why
         return f"Report({self.hook.name!r}, {state!r}, error={self.error!r})"
+
+
+class Reports:
+    """What became of each hook. Of a thousand that are for other events nothing is made before somebody asks."""
+
+    __slots__ = ("_event", "_kept_from", "_skipped", "met")
+
+    def __init__(
+        self, ran: Sequence[Report], skipped: Sequence[tuple[Hook, str, bool]], kept_from: Sequence[int], event: Event
+    ) -> None:
+        """`skipped`: hook, why it did not look, whether its matcher applied; `kept_from` are the places of those."""
+        self._event = event
+        self._skipped = skipped
+        self._kept_from = {index: self._report(index) for index in kept_from}
+        self.met = (*ran, *self._kept_from.values())
+        """Those that the event was for, whether they ran or not."""
+
+    def _report(self, index: int) -> Report:
+        hook, why, matched = self._skipped[index]
+        return Report(hook, self._event, matched=matched, why=why)
+
+    def __iter__(self) -> Iterator[Report]:
+        yield from self.met[: len(self.met) - len(self._kept_from)]
+        for index in range(len(self._skipped)):
+            yield self._kept_from.get(index) or self._report(index)
+
+    def __len__(self) -> int:
+        return len(self.met) - len(self._kept_from) + len(self._skipped)
+
+    def __getitem__(self, index: int) -> Report:
+        return tuple(self)[index]

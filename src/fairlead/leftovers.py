@@ -53,6 +53,34 @@ def kill_all(since: int, mark: str, pipes: Collection[str], seen: Mapping[int, i
     _kill(is_ours)
 
 
+def kill_marked(marks: Collection[bytes]) -> None:
+    """Everything that carries one of them, whoever has started it."""
+
+    def is_ours(pid: int) -> bool:
+        if not marks or _stat(pid)[0] in _DEAD:
+            return False
+        environ = _read(pid, "environ")
+        return any(mark in environ for mark in marks)
+
+    _kill(is_ours)
+
+
+def ask_to_end(seen: Mapping[int, int]) -> None:
+    """What was seen below a hook; process 1 of a namespace does not hear it."""
+    for pid, moment in seen.items():
+        try:
+            descriptor = os.pidfd_open(pid)
+        except OSError:
+            continue
+        try:
+            if _stat(pid)[2] == moment:
+                signal.pidfd_send_signal(descriptor, signal.SIGTERM)
+        except OSError:
+            pass
+        finally:
+            os.close(descriptor)
+
+
 def kill_writers(since: int, pipes: Collection[str]) -> None:
     """Only what keeps our pipes open."""
     if pipes:

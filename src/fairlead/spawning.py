@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
+from fairlead import surroundings
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,16 +20,31 @@ _REPORT_LIMIT = 50_000
 _ENCODED_LIMIT = 1000
 
 
-def spawn(argv: Sequence[str], program: str, cwd: str, env: Mapping[str, str], stdio: Sequence[int]) -> int:
-    """The process id. Raises OSError, with the file that is to blame, when it cannot be started."""
+def spawn(
+    argv: Sequence[str],
+    program: str,
+    cwd: str,
+    env: Mapping[str, str],
+    stdio: Sequence[int],
+    keep: Sequence[int] = (),
+) -> int:
+    """The process id. Raises OSError, with the file that is to blame, when it cannot be started. `keep` are further
+    descriptors for it."""
     sys.audit("subprocess.Popen", program, argv, cwd, env)
     try:
-        return _fork_exec(argv, program, cwd, env, stdio)
+        return _fork_exec(argv, program, cwd, env, stdio, keep)
     except (ImportError, TypeError):
-        return _with_subprocess(argv, program, cwd, env, stdio)
+        return _with_subprocess(argv, program, cwd, env, stdio, keep)
 
 
-def _fork_exec(argv: Sequence[str], program: str, cwd: str, env: Mapping[str, str], stdio: Sequence[int]) -> int:
+def _fork_exec(
+    argv: Sequence[str],
+    program: str,
+    cwd: str,
+    env: Mapping[str, str],
+    stdio: Sequence[int],
+    keep: Sequence[int],
+) -> int:
     from _posixsubprocess import fork_exec
 
     candidates = [os.fsencode(path) for path in _candidates(program, env)]
@@ -36,10 +53,11 @@ def _fork_exec(argv: Sequence[str], program: str, cwd: str, env: Mapping[str, st
     reading, writing = os.pipe()
     try:
         writing = _above_standard(writing)
+        kept = tuple(sorted((writing, *keep)))
         try:
             pid: int = fork_exec(
-                argv, candidates, True, (writing,), cwd, variables, stdin, -1, -1, stdout, -1, stderr,
-                reading, writing, True, True, -1, None, None, None, -1, None, True,  # type: ignore[arg-type]
+                argv, candidates, True, kept, cwd, variables, stdin, -1, -1, stdout, -1, stderr,
+                reading, writing, True, True, -1, None, None, None, surroundings.umask(), None, True,  # type: ignore[arg-type]
             )  # fmt: skip
         finally:
             os.close(writing)
@@ -105,7 +123,14 @@ def _error(report: bytes, program: str, cwd: str) -> OSError:
     return OSError(code, os.strerror(code), cwd if where in _CHDIR_FAILED else program)
 
 
-def _with_subprocess(argv: Sequence[str], program: str, cwd: str, env: Mapping[str, str], stdio: Sequence[int]) -> int:
+def _with_subprocess(
+    argv: Sequence[str],
+    program: str,
+    cwd: str,
+    env: Mapping[str, str],
+    stdio: Sequence[int],
+    keep: Sequence[int] = (),
+) -> int:
     import subprocess
 
     stdin, stdout, stderr = stdio
@@ -118,6 +143,8 @@ def _with_subprocess(argv: Sequence[str], program: str, cwd: str, env: Mapping[s
         stdout=stdout,
         stderr=stderr,
         start_new_session=True,
+        pass_fds=keep,
+        umask=surroundings.umask(),
     )
     process.returncode = 0  # collected by us
     return process.pid

@@ -6,6 +6,7 @@ import os
 
 from fairlead import dialects
 from fairlead._record import Record
+from fairlead.errors import plain
 from fairlead.hooks import HookFailed
 from fairlead.verdicts import NONE, Verdict, block
 from fairlead.work import Result, Run
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import ClassVar
 
+    from fairlead.confining import Room
     from fairlead.dialects import HookInput
     from fairlead.events import Event
     from fairlead.hooks import Hook, Setting
@@ -51,13 +53,14 @@ class Command(Record):
 
     def start(self, hook: Hook, event: Event, setting: Setting) -> Run:
         given = dialects.hook_half(hook.origin.dialect).hook_input(hook, event, setting)
-        env, left_out = _environment(given, setting.environ, self.env)
+        room = _room(hook, setting)
+        env, left_out = _environment(given, setting.environ if room is None else room.environ, self.env)
         input_file = ""
         if left_out:
             input_file = env[INPUT_FILE] = _input_file(given.stdin)
         cwd = env["PWD"] = _existing(self.cwd, event.cwd, setting.project, setting.home)
         argv, program, otherwise = self.words(cwd, env.get("PATH", ""))
-        return Run(
+        run = Run(
             argv=argv,
             program=program,
             otherwise=otherwise,
@@ -68,6 +71,7 @@ class Command(Record):
             input_file=input_file,
             left_out=tuple(name for name in left_out if name in given.carries_input),
         )
+        return run if room is None else room.confine(run)
 
     def words(self, cwd: str, path: str) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
         """What to start, its file where the first word does not say, and the same for a shell."""
@@ -100,7 +104,9 @@ class Script(Record):
     def start(self, hook: Hook, event: Event, setting: Setting) -> Run:
         import sys
 
-        return Command(command=sys.executable, args=(self.find(),), cwd=self.cwd).start(hook, event, setting)
+        script = self.find()
+        work = Command(command=sys.executable, args=(script,), cwd=self.cwd).start(hook, event, setting)
+        return work.but(script=script)
 
     def find(self) -> str:
         places = [os.path.join(root, self.script) for root in self.roots] or [self.script]
@@ -144,7 +150,7 @@ def _refusal(hook: Hook, event: Event, work: Run, outcome: Result) -> Verdict:
     if verdict.denies:
         return verdict
     if outcome.timed_out:
-        raise HookFailed("timed out" if work.timeout is None else f"timed out after {work.timeout:g} s")
+        raise HookFailed("timed out" if work.timeout is None else f"timed out after {plain(work.timeout)} s")
     raise HookFailed(f"killed by signal {outcome.signal}")
 
 
@@ -181,6 +187,16 @@ def _unseen(hook: Hook, work: Run) -> str:
         f"It is on stdin and in the file {INPUT_FILE}; "
         f'a hook that reads it there says "reads": "stdin".'
     )
+
+
+def _room(hook: Hook, setting: Setting) -> Room | None:
+    """Only for hooks whose process does not get and may not do everything."""
+    if hook.options.get("bounds") is None and not hook.options.get("confined"):
+        return None
+    from fairlead.confining import Room
+
+    folders = [sign[1:] for signs in dialects.SIGNS.values() for sign in signs if sign.startswith("$")]
+    return Room(hook, setting, (*dialects.PROJECTS.values(), *folders))
 
 
 def _existing(*folders: str) -> str:

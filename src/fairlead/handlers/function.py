@@ -7,7 +7,7 @@ from fairlead._record import Record
 from fairlead.errors import UsageError
 from fairlead.hooks import Cancellation, HookContext, HookFailed
 from fairlead.verdicts import NONE, Verdict
-from fairlead.work import Call
+from fairlead.work import Call, Result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from fairlead.events import Event
     from fairlead.hooks import Hook, Setting
+    from fairlead.work import Run
 
 
 class Function(Record):
@@ -67,10 +68,16 @@ class Named(Record):
     """`package.module:function` or `package.module.function`"""
     roots: tuple[str, ...] = ()
     """Directories whose modules can be imported too, after everybody else's."""
+    apart: bool = False
+    """In a process of its own."""
 
     kind: ClassVar[str] = "python"
 
-    def start(self, hook: Hook, event: Event, setting: Setting) -> Call:
+    def start(self, hook: Hook, event: Event, setting: Setting) -> Run | Call:
+        if self.apart or setting.apart:
+            from fairlead import apart
+
+            return apart.run(self, hook, event, setting)
         function = self.load()
         own = hook.origin.dialect == "fairlead"
         try:
@@ -79,7 +86,7 @@ class Named(Record):
             raise HookFailed(str(error)) from None
         call = given.start(hook, event, setting)
         if not own:
-            call.arguments = (_own_input(hook, event, setting),)
+            call.arguments = (own_input(hook, event, setting),)
         call.in_thread = not given.is_async
         return call
 
@@ -95,7 +102,11 @@ class Named(Record):
             raise HookFailed(f"{self.target} is not a function")
         return function  # type: ignore[no-any-return]
 
-    def conclude(self, hook: Hook, event: Event, _work: Call, outcome: Any) -> Verdict:
+    def conclude(self, hook: Hook, event: Event, _work: Run | Call, outcome: Any) -> Verdict:
+        if isinstance(outcome, Result):
+            from fairlead import apart
+
+            outcome = apart.value(outcome)
         return dialects.hook_half(hook.origin.dialect).read_value(hook, event, outcome)
 
     def describe(self) -> str:
@@ -155,7 +166,7 @@ def _context(event: Event, setting: Setting, signal: Cancellation) -> HookContex
     )
 
 
-def _own_input(hook: Hook, event: Event, setting: Setting) -> object:
+def own_input(hook: Hook, event: Event, setting: Setting) -> object:
     """The hook's input in its own dialect, as a dict."""
     from fairlead import wire
 

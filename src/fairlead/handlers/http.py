@@ -7,6 +7,7 @@ import time
 from fairlead import dialects, wire
 from fairlead._record import Record
 from fairlead._version import __version__
+from fairlead.errors import plain
 from fairlead.hooks import HookFailed
 from fairlead.outgoing import HangUp, NoAnswer, Sending, basic, post
 from fairlead.targets import addresses_in, is_listed, parse, shown
@@ -106,7 +107,7 @@ class Http(Record):
         except NoAnswer as error:
             raise HookFailed(f"POST {shown(url)}: {error}") from None
         except TimeoutError:
-            after = "" if limit is None else f" after {limit:g} s"
+            after = "" if limit is None else f" after {plain(limit)} s"
             raise HookFailed(f"POST {shown(url)}: timed out{after}") from None
         return answer
 
