@@ -7,22 +7,25 @@ import time
 
 from fairlead import dialects, tools, wire
 from fairlead._record import Record
-from fairlead.api import Hooks
+from fairlead.api import Hooks, pins_of
 from fairlead.degrade import degrade
 from fairlead.errors import FairleadError, InputError
 from fairlead.events import PreToolUse
 from fairlead.hooks import Hook, Origin
 from fairlead.process import MARK
 from fairlead.stops import STOPS, StopFiles
-from fairlead.verdicts import Decision, unique_lines
+from fairlead.verdicts import TEXTS, Decision, unique_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Generator, Mapping, MutableMapping
     from typing import Any
 
-    from fairlead.dialects import AgentHalf, Reply
+    from fairlead.dialects import AgentHalf, Places, Reply
     from fairlead.events import Event
+
+    Finding = Callable[["Request", Event], Hooks]
+    Steps = Generator["Firing", Decision, "Answer"]
 
 
 ASKS = "FAIRLEAD_APPROVALS"
@@ -39,10 +42,14 @@ class Request(Record):
     event_name: str = ""
     project: str = ""
     trust_project: bool = False
+    trust: tuple[str, ...] = ()
+    """Digests of hooks of the project that may run."""
     guard: bool = False
     """With every pack of the guard, whatever is configured."""
     active: tuple[str, ...] = ()
     environ: Mapping[str, str]
+    cwd: str = ""
+    """Where it was asked; empty for where this process is."""
     managed: str = "/etc"
     started: float | None = None
     """When the agent began to wait, on the monotonic clock."""
@@ -62,24 +69,73 @@ class Result(Record):
     notes: tuple[str, ...] = ()
 
 
+class Firing(Record):
+    """What is left to do between an event and its answer."""
+
+    hooks: Hooks
+    event: Event
+    deadline: float
+
+
 def as_hook(request: Request) -> Answer:
     """Be one hook: run Fairlead's and other systems' hooks, not those that the agent runs itself."""
+    steps = hook_steps(request)
+    try:
+        firing = next(steps)
+        while True:
+            try:
+                decision = firing.hooks.fire_sync(firing.event, deadline=firing.deadline)
+            except FairleadError as error:
+                firing = steps.throw(error)
+            else:
+                firing = steps.send(decision)
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]
+
+
+async def finish(steps: Steps, firing: Firing) -> Answer:
+    """The same on the running event loop, from the first firing on."""
+    try:
+        while True:
+            try:
+                decision = await firing.hooks.fire(firing.event, deadline=firing.deadline)
+            except FairleadError as error:
+                firing = steps.throw(error)
+            else:
+                firing = steps.send(decision)
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]
+
+
+def hook_steps(request: Request, find: Finding | None = None) -> Steps:
+    """`as_hook` for whoever fires the event; `find` knows the hooks that apply to it."""
     half = dialects.agent_half(request.agent)
     if request.environ.get(MARK, "").count("/") >= DEEPEST:
         return Answer(reply=half.write_failure(request.event_name, "a hook has called Fairlead, which has called it …"))
     try:
         event = half.read_event(request.raw, request.event_name, request.environ)
-        hooks = _load(request.but(project=request.project or _project_of(request)), event, own=False)
+        hooks = (find or _found)(request.but(project=request.project or _project_of(request)), event)
         deadline = deadline_for(half, event, request.started, request.patience)
-        spoken, decision = told(half, hooks, event, hooks.fire_sync(event, deadline=deadline))
+        spoken, decision = told(half, hooks, event, (yield Firing(hooks=hooks, event=event, deadline=deadline)))
         reply = half.write_reply(spoken, decision)
         return Answer(reply=reply, notes=(*decision.notes, *_recorded(request, hooks, event, decision, reply)))
     except FairleadError as error:
         other = _who_else(request) if isinstance(error, InputError) else ""
         if other:
-            return as_hook(request.but(agent=other))
+            return (yield from hook_steps(request.but(agent=other), find))
         reply = half.write_failure(request.event_name, _sentence(error))
         return Answer(reply=reply, notes=_failure_recorded(request, _sentence(error), reply))
+
+
+def _found(request: Request, event: Event) -> Hooks:
+    return _load(request, event, own=False)
+
+
+def printed(answer: Answer) -> str:
+    """What a program that gives the answer writes to stderr: the notes, and then what the reply has to say there."""
+    reply = answer.reply
+    notes = (f"fairlead: {note}\n" for note in answer.notes if note not in reply.stderr)
+    return "".join(notes) + reply.stderr
 
 
 def _who_else(request: Request) -> str:
@@ -98,7 +154,7 @@ def _who_else(request: Request) -> str:
 def _project_of(request: Request) -> str:
     """The folder that the agent was started for; empty where it does not say."""
     where = dialects.PROJECTS.get(request.agent, "")
-    named = os.getcwd() if where == "." else request.environ.get(where, "")
+    named = (request.cwd or os.getcwd()) if where == "." else request.environ.get(where, "")
     return named if os.path.isabs(named) and os.path.isdir(named) else ""
 
 
@@ -119,10 +175,11 @@ def as_engine(request: Request) -> Result:
 def _recorded(
     request: Request, hooks: Hooks, event: Event, decision: Decision, reply: Reply | dict[str, Any]
 ) -> tuple[str, ...]:
+    from fairlead.journal import recording
     from fairlead.journal.keeping import keep
 
     ms = (time.monotonic() - (request.started or time.monotonic())) * 1000
-    asked = {"named": request.event_name, "guard": request.guard}
+    asked = {"named": request.event_name, "guard": request.guard, "whole": recording.bounded(decision.whole)}
     more = {name: value for name, value in asked.items() if value}
     problem = keep(hooks.journal, hooks.setting, request.agent, event, decision, reply, ms, request.raw, more)
     return (problem,) if problem else ()
@@ -131,8 +188,7 @@ def _recorded(
 def _failure_recorded(request: Request, reason: str, reply: Reply | dict[str, Any]) -> tuple[str, ...]:
     from fairlead.journal.keeping import keep_failure
 
-    project = request.project or os.getcwd()
-    hooks = Hooks.load(project, environ=request.environ, managed=request.managed, dialects=("fairlead",))
+    hooks = Hooks.load(project_for(request), environ=request.environ, managed=request.managed, dialects=("fairlead",))
     problem = keep_failure(hooks.journal, hooks.setting, request.agent, request.event_name, reason, reply)
     hooks.traced = True
     if hooks.traces:
@@ -150,9 +206,15 @@ def refused(agent: str, reason: str) -> Result:
     return Result(answer=dialects.agent_half(agent).write_result(PreToolUse(tool_name=""), decision), notes=(reason,))
 
 
+def project_for(request: Request, event: Event | None = None) -> str:
+    """Whole paths for whoever asks from elsewhere: what is said there counts from there."""
+    named = request.project or (event.cwd if event is not None else "") or request.cwd or os.getcwd()
+    return os.path.join(request.cwd, named) if request.cwd else named
+
+
 def _load(request: Request, event: Event, *, own: bool, reads: tuple[str, ...] = dialects.HOOK_HALVES) -> Hooks:
     hooks = Hooks.load(
-        request.project or event.cwd or os.getcwd(),
+        project_for(request, event),
         environ=request.environ,
         managed=request.managed,
         agent=request.agent,
@@ -160,16 +222,33 @@ def _load(request: Request, event: Event, *, own: bool, reads: tuple[str, ...] =
         own=own,
         active=request.active,
         trust_project=request.trust_project,
+        trust=request.trust,
     )
+    add_unwritten(hooks, request, request.environ)
+    return heard(hooks, request, event)
+
+
+def loaded(request: Request, places: Places, last_good: MutableMapping[str, str]) -> Hooks:
+    """What `as_hook` loads for a request, for whoever keeps it."""
+    pins = {"trust_project": request.trust_project, "pins": pins_of(request.trust)}
+    return Hooks.of(places, agent=request.agent, own=False, last_good=last_good, **pins)
+
+
+def add_unwritten(hooks: Hooks, request: Request, environ: Mapping[str, str]) -> None:
+    """Hooks that stand in no file: the caller wants them, or the run that it is part of."""
     hooks.traced = True
     if request.guard:
         hooks.register(whole_guard())
+    add_asking(hooks, request.agent, environ)
+
+
+def heard(hooks: Hooks, request: Request, event: Event) -> Hooks:
+    """With what this agent can be told about this event."""
     half = dialects.agent_half(request.agent)
-    add_asking(hooks, request.agent, request.environ)
     able = half.CAN.get(event.name, half.CAN["*"])
     hooks.hears = frozenset({event.name} if "context" in able else ())
     keeps_going = "deny" in able and not half.CAPS_STOPS
-    hooks.stops = StopFiles(request.environ) if keeps_going or event.name not in STOPS else None
+    hooks.stops = StopFiles(hooks.setting.environ) if keeps_going or event.name not in STOPS else None
     return hooks
 
 
@@ -195,18 +274,28 @@ def told(half: AgentHalf, hooks: Hooks, event: Event, decision: Decision) -> tup
     decision = decision.but(
         user_message=unique_lines((decision.user_message, *untrusted)), notes=(*problems, *decision.notes)
     )
-    event, decision = tools.for_agent(event, _whole(decision))
-    return event, degrade(event, decision, half.CAN, half.NAME)
+    event, decision = tools.for_agent(event, _sayable(decision, hooks))
+    return event, _sayable(degrade(event, decision, half.CAN, half.NAME), None)
 
 
-def _whole(decision: Decision) -> Decision:
-    """Half a character in a reason makes some readers of JSON give the whole answer up, and the tool runs."""
-    texts = {name: getattr(decision, name) for name in _TEXTS}
-    broken = {name: text for name, text in texts.items() if text != wire.mended(text)}
-    return decision.but(**{name: wire.mended(text) for name, text in broken.items()}) if broken else decision
+def _sayable(decision: Decision, hooks: Hooks | None) -> Decision:
+    """Of a hook's own words at most so much; what we have put together is as long as it has to be."""
+    if not (decision.notes or any(getattr(decision, name) for name in TEXTS)):
+        return decision
+    from fairlead import said
+
+    if hooks is None:
+        return said.sayable(decision, said.clean)
+    return said.sayable(
+        decision, lambda text: said.for_model(text, _elsewhere(hooks) if len(text) > said.LIMIT else "")
+    )
 
 
-_TEXTS = ("reason", "context", "feedback", "system_message", "user_message", "stop_reason")
+def _elsewhere(hooks: Hooks) -> str:
+    """Where all of a long text can be read."""
+    from fairlead.journal import settings
+
+    return "" if settings.mode(hooks.journal, hooks.setting.environ) == "off" else "; `fairlead log` has them"
 
 
 def deadline_for(half: AgentHalf, event: Event, started: float | None = None, patience: float = 0) -> float:
@@ -216,4 +305,7 @@ def deadline_for(half: AgentHalf, event: Event, started: float | None = None, pa
 
 
 def _sentence(error: FairleadError) -> str:
-    return f"{error} ({error.hint})" if error.hint else str(error)
+    """It may quote what an agent or a hook has sent."""
+    from fairlead import said
+
+    return said.for_model(f"{error} ({error.hint})" if error.hint else str(error))

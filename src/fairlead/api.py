@@ -10,6 +10,7 @@ from fairlead._record import Record
 from fairlead.dialects import HOOK_HALVES, Places
 from fairlead.errors import UsageError
 from fairlead.events import EVENTS, Event
+from fairlead.folders import home_of, may_be_redirected
 from fairlead.hooks import Hook, HookProtocol, Origin, Setting
 from fairlead.matchers import Matcher, everything, whole_name
 from fairlead.stops import Stops
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, Self, TypeVar
 
     from fairlead.errors import Problem
+    from fairlead.redirected import Withheld
     from fairlead.telemetry.tracing import Trace
     from fairlead.verdicts import Decision
 
@@ -48,6 +50,8 @@ class Hooks:
         """What the configuration says about recording events."""
         self.telemetry: Mapping[str, Any] = {}
         """What it says about OpenTelemetry."""
+        self.withheld: Withheld | None = None
+        """Variables that the project has set, and that count for none of this."""
         self.traced = False
         """Whether OpenTelemetry hears of what is fired here, where that is switched on."""
         self.record = False
@@ -71,33 +75,55 @@ class Hooks:
         own: bool = True,
         active: Iterable[str] = (),
         trust_project: bool = False,
+        trust: Iterable[str] = (),
         record: bool = False,
     ) -> Self:
         """Every layer, every dialect, of this project.
 
-        `trust_project`: the caller vouches for the hooks in the project's files; without it they do not run.
+        `trust_project`: the caller vouches for whatever stands in the project's files. Without it only those of
+        its hooks run that were trusted with `fairlead trust`, or that a digest in `trust` names (`sha256:…`).
         `agent`: who will fire the events; it reads the files that several dialects claim.
         `own`: whether that agent's own files are read too. `active`: skills and subagents that are running.
         `record`: what is fired goes into the journal, unless the configuration says otherwise.
         """
-        from fairlead import layers
-
         environ = dict(os.environ if environ is None else environ)  # os.environ decodes at every look
         places = Places(
-            home=os.path.abspath(home or environ.get("HOME") or os.path.expanduser("~")),
+            home=os.path.abspath(home or home_of(environ)),
             project=os.path.abspath(project or os.getcwd()),
             environ=environ,
             managed=managed,
             active=tuple(active),
         )
-        loaded = layers.load(places, reads=dialects, agent=agent, own=own, trust_project=trust_project)
-        setting = Setting(project=places.project, home=places.home, environ=environ, agent=agent)
-        hooks = cls(loaded.hooks, problems=loaded.problems, setting=setting)
+        how = {"reads": dialects, "own": own, "trust_project": trust_project, "pins": pins_of(trust)}
+        hooks = cls.of(places, agent=agent, **how)
+        hooks.record = hooks.traced = record
+        return hooks
+
+    @classmethod
+    def of(cls, places: Places, *, agent: str = "", **how: Any) -> Self:
+        """Every layer of these places; `how` is what `layers.load` takes."""
+        from fairlead import layers
+
+        places, withheld = _as_the_users_own(places)
+        loaded = layers.load(places, agent=agent, **how)
+        setting = Setting(
+            project=places.project, home=places.home, environ=places.environ, agent=agent, pass_env=loaded.pass_env
+        )
+        problems = loaded.problems if withheld is None else (*withheld.problems, *loaded.problems)
+        hooks = cls(loaded.hooks, problems=problems, setting=setting)
+        hooks.withheld = withheld
         hooks.replaced = loaded.replaced
         hooks.journal = loaded.journal
         hooks.telemetry = loaded.telemetry
-        hooks.record = hooks.traced = record
         return hooks
+
+    def in_setting(self, setting: Setting) -> Self:
+        """The same hooks, and the plans made of them, for somebody else who asks about the same project."""
+        view = object.__new__(type(self))
+        view.__dict__.update(self.__dict__)
+        own = setting.environ if self.withheld is None else self.withheld.without(setting.environ)
+        view.setting = setting if own is setting.environ else setting.but(environ=own)
+        return view
 
     def __iter__(self) -> Iterator[Hook]:
         return iter(self._hooks)
@@ -290,6 +316,28 @@ class Hooks:
         self._hooks = hooks
         self._plans: dict[tuple[str, ...], engine.Plan] = {}
         self._has_background = any(hook.handler.kind == "background" for hook in hooks)
+
+
+def pins_of(digests: Iterable[str]) -> tuple[str, ...]:
+    """Digests as they are compared. Raises UsageError for what is none."""
+    if not digests:
+        return ()
+    from fairlead.trust.pins import pin
+
+    return tuple(map(pin, digests))
+
+
+def _as_the_users_own(places: Places) -> tuple[Places, Withheld | None]:
+    """Without the variables that the project itself has set."""
+    if not may_be_redirected(places.environ, places.project):
+        return places, None
+    from fairlead.redirected import withheld
+
+    found = withheld(places.environ, places.project)
+    if not found.names:
+        return places, found
+    own = places.but(environ=found.without(places.environ))
+    return own.but(home=home_of(own.environ)) if "HOME" in found.names else own, found
 
 
 class Session(Record):

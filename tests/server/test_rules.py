@@ -108,6 +108,7 @@ def test_a_command_that_is_no_text_is_asked_about(value: object) -> None:
     ],
 )  # fmt: skip
 def test_first_words_that_run_any_program_make_no_rule(command: str) -> None:
+    """GHSA-796m-2973-wc5q, CVE-2026-29607."""
     with pytest.raises(Refused):
         made("Bash", {"command": command.removesuffix(" *") + " x"}, command=command)
 
@@ -194,6 +195,7 @@ def test_a_folders_rule_reaches_what_really_is_inside(tree: Path, path: str) -> 
 
 
 def test_a_link_that_is_turned_after_the_rule_was_made_carries_it_nowhere(tree: Path) -> None:
+    """CVE-2026-39861, CVE-2026-25724, CVE-2026-50549."""
     by_link = made("Write", write(tree / "into" / "a"), path=f"{tree}/into/**")
     by_name = folder_rule(tree)
     file = made("Write", write(tree / "into" / "a"), path=f"{tree}/into/a")

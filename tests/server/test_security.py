@@ -159,6 +159,7 @@ def _cells(endpoints: list[Endpoint]) -> list[Cell]:
 def test_only_the_allowed_cells_of_host_origin_site_method_and_credential_pass(
     service: Service, tmp_path: Path
 ) -> None:
+    """CVE-2025-49596, CVE-2025-66414, CVE-2025-66416, CVE-2026-11624, CVE-2025-24010, CVE-2025-52882."""
     caller = Caller(service)
     cells = _cells(_endpoints(tmp_path))
     wrong = []
@@ -183,6 +184,7 @@ def test_no_other_method_does_anything_at_any_endpoint(service: Service, tmp_pat
 
 
 def test_every_answer_carries_the_protecting_headers_and_none_opens_the_door_to_other_origins(service: Service) -> None:
+    """CVE-2026-22812, CVE-2026-22813, GHSA-vg6x-rcgg-rjx6."""
     for path in ("/", "/api/me", "/api/health", "/nothing", "/api/interactions"):
         for headers in ({"Host": service.host}, {"Host": "evil.test"}):
             reply = service.send("GET", path, {**headers, "Origin": "http://evil.test"})
@@ -281,6 +283,7 @@ def test_no_answer_with_another_digest_than_the_shown_one_is_taken_in_ten_thousa
 
 
 def test_an_answer_without_a_digest_or_for_another_question_is_not_taken(service: Service) -> None:
+    """hermes#1888."""
     run, key = service.new_run()
     first = service.waiting(run, key, "1", "Bash", {"command": "ls"})
     second = service.waiting(run, key, "2", "Bash", {"command": "rm -rf ~"})
@@ -358,6 +361,7 @@ def test_after_the_logout_the_cookie_is_worth_nothing(service: Service) -> None:
 
 
 def test_every_file_of_the_server_is_for_its_owner_alone_and_no_key_is_written_down(tmp_path: Path) -> None:
+    """CVE-2026-46406."""
     folder = tmp_path / "state" / "fairlead"
     folder.mkdir(parents=True, mode=0o755)
     service = Service(tmp_path)

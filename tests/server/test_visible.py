@@ -51,6 +51,7 @@ def _name_back(name: str, after: str) -> str:
 
 
 def test_every_code_point_is_shown_as_itself_or_by_a_name_of_its_own() -> None:
+    """CVE-2021-42574."""
     seen: dict[str, int] = {}
     for code in range(sys.maxunicode + 1):
         look = shown(f"a{chr(code)}b")
@@ -89,6 +90,7 @@ def test_two_texts_never_look_the_same(one: str, other: str) -> None:
 @pytest.mark.parametrize("size", [0, 1, 79, 80, 4095, 4096, 65_536, 1_048_576])
 @pytest.mark.parametrize("filling", ["x", "é", "\u202e", " ", "\n", "\t", "x\n"])
 def test_the_end_of_a_long_text_is_there_at_any_length(size: int, filling: str) -> None:
+    """GHSA-xww8-gqvh-92x9."""
     text = (filling * size)[:size] + "; rm -rf ~"
     look = shown(text)
     assert look.endswith("; rm -rf ~")
@@ -98,6 +100,7 @@ def test_the_end_of_a_long_text_is_there_at_any_length(size: int, filling: str) 
 @pytest.mark.parametrize("count", [10, 100, 10_000])
 @pytest.mark.parametrize("blank", [" ", "\t", "\n", "\u00a0", "\u3000"])
 def test_blanks_cannot_push_a_command_out_of_sight(blank: str, count: int) -> None:
+    """gemini-cli#25865."""
     look = shown(f"ls{blank * count}; rm -rf ~")
     assert max(map(len, _blank_runs(look)), default=0) <= 8
     if blank in " \n":

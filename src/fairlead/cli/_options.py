@@ -6,6 +6,7 @@ from fairlead.dialects import AGENT_HALVES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from fairlead.answering import Request
@@ -14,7 +15,8 @@ HELP = """
   --agent NAME      who is calling
   --event NAME      for payloads that do not name their event
   --project DIR     default: the event's cwd, or the working directory
-  --trust-project   run the project's hooks too: you vouch for them
+  --trust DIGEST    run the project's hook with this digest (sha256:…), or all of them; may be repeated
+  --trust-project   run whatever hooks the project has: you vouch for them
   --guard           judge every tool call with all packs of the guard, without any configuration
   --with NAME       a skill or subagent whose hooks are on
   --timeout SECONDS how long the agent waits for this hook; default: what the agent is known for
@@ -30,6 +32,7 @@ class Options:
         self.agent = ""
         self.event = ""
         self.project = ""
+        self.trust: list[str] = []
         self.trust_project = False
         self.guard = False
         self.active: list[str] = []
@@ -50,7 +53,7 @@ def parse(words: list[str], *, needs_agent: bool = True) -> Options:
             options.guard = True
         elif name == "--json":
             pass  # the answer is JSON already
-        elif name in ("--agent", "--event", "--project", "--with", "--timeout"):
+        elif name in ("--agent", "--event", "--project", "--with", "--timeout", "--trust"):
             _set(options, name, value if equals else next(rest, None))
         else:
             raise UsageMistake(f"unknown option {word!r}")
@@ -59,7 +62,8 @@ def parse(words: list[str], *, needs_agent: bool = True) -> Options:
     return options
 
 
-def request(options: Options, raw: bytes, **more: Any) -> Request:
+def request(options: Options, raw: bytes, environ: Mapping[str, str] | None = None, **more: Any) -> Request:
+    """For whoever has this environment; ours, if none is given."""
     import os
 
     from fairlead.answering import Request
@@ -69,11 +73,12 @@ def request(options: Options, raw: bytes, **more: Any) -> Request:
         raw=raw,
         event_name=options.event,
         project=options.project,
+        trust=tuple(options.trust),
         trust_project=options.trust_project,
         guard=options.guard,
         active=tuple(options.active),
         patience=options.timeout,
-        environ=os.environ,
+        environ=os.environ if environ is None else environ,
         **more,
     )
 
@@ -91,6 +96,8 @@ def _set(options: Options, name: str, value: str | None) -> None:
         raise UsageMistake(f"{name} needs a value")
     if name == "--with":
         options.active.append(value)
+    elif name == "--trust":
+        options.trust.append(value)
     elif name == "--timeout":
         options.timeout = _seconds(value)
     else:

@@ -1,4 +1,5 @@
-"""fairlead fire --agent NAME [--event NAME] [--project DIR] [--trust-project] [--guard] [--with NAME]…
+"""fairlead fire --agent NAME [--event NAME] [--project DIR] [--trust DIGEST]… [--trust-project]
+    [--guard] [--with NAME]…
 
 Be an agent's hook engine: one event on stdin in its dialect, all hooks that are configured for it
 run, one JSON answer on stdout.

@@ -1,4 +1,5 @@
-"""fairlead hook [--agent NAME] [--event NAME] [--project DIR] [--trust-project] [--guard] [--with NAME]…
+"""fairlead hook [--agent NAME] [--event NAME] [--project DIR] [--trust DIGEST]… [--trust-project]
+    [--guard] [--with NAME]…
 
 Be one hook of an agent: its event on stdin, its reply on stdout, with the exit code that it expects.
 Runs Fairlead's own hooks and those written for other systems, not those that the agent runs itself.
@@ -70,16 +71,13 @@ def _event_for(half: AgentHalf) -> bytes:
 
 
 def _reply(options: Options, half: AgentHalf, event: Callable[[], bytes], started: float) -> Reply:
-    from fairlead.answering import as_hook
+    from fairlead.answering import as_hook, printed
 
     try:
         answer = as_hook(request(options, event(), started=started))
     except Exception as error:  # noqa: BLE001  # the same, in the agent's own words
         return half.write_failure(options.event, f"internal error: {type(error).__name__}: {error}")
-    for note in answer.notes:
-        if note not in answer.reply.stderr:
-            write(2, f"fairlead: {note}\n".encode("utf-8", "replace"))
-    return answer.reply
+    return answer.reply.but(stderr=printed(answer))
 
 
 def _whose(raw: bytes) -> tuple[str, str]:

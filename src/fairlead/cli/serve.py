@@ -1,4 +1,5 @@
 """The approval service: agents ask, people answer in the inbox page or with `fairlead inbox`.
+It also answers the hooks of your agents from memory, which is faster than a process for each.
 
 Listens on 127.0.0.1 only, unless it is given a certificate. Prints a link that opens the inbox once.
 """
@@ -14,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
+    from fairlead.server.serving import Ready
+
 
 def main(words: list[str]) -> int:
     return _show.ending(_main, "serve", words)
@@ -24,10 +27,12 @@ def _main(words: list[str]) -> int:
     _need_extra()
     from fairlead import running
     from fairlead.dialects import Places
+    from fairlead.process import MARK
     from fairlead.server.approvers import configured
     from fairlead.server.serving import Options, serve
 
     running.sweep(running.place_of_runs(os.environ))
+    os.environ.pop(MARK, None)  # a hook may have started us; what we start for others is not below it
     serve(
         Options(
             host=options.host.removeprefix("[").removesuffix("]"),
@@ -44,7 +49,7 @@ def _main(words: list[str]) -> int:
             approvers=configured(Places(home=os.path.expanduser("~"), project="/", environ=os.environ)),
         ),
         os.environ,
-        lambda address, link: _ready(address, link, options),
+        lambda ready: _ready(ready, options),
     )
     return 0
 
@@ -116,11 +121,19 @@ def _need_extra() -> None:
         raise UsageError("the server needs the extra `server`", hint="pip install 'fairlead[server]'") from None
 
 
-def _ready(address: str, link: str, options: argparse.Namespace) -> None:
+def _ready(ready: Ready, options: argparse.Namespace) -> None:
     if options.json:
-        _show.print_json({"address": address, "link": link})
-        sys.stdout.flush()  # somebody reads it from a pipe, and we do not end
-        return
+        _show.print_json({"address": ready.address, "link": ready.link, "socket": ready.socket})
+    else:
+        _show_ready(ready)
+    sys.stdout.flush()  # somebody may read it from a pipe, and we do not end
+
+
+def _show_ready(ready: Ready) -> None:
     page = _show.Page()
-    page.line([("The inbox is open: ", "title"), (link, "")])
+    page.line([("The inbox is open: ", "title"), (ready.link, "")])
     page.line(("The link works once, within a minute; `fairlead inbox --link` makes another.", "dim"))
+    if ready.socket:
+        page.line(f"Hooks are answered from memory, on {ready.socket}")
+    else:
+        page.line((f"Hooks start a process each: {ready.no_socket}", "warning"))

@@ -12,11 +12,14 @@ from starlette.routing import Route, Router
 from fairlead import wire
 from fairlead.server import protocol, security
 from fairlead.server.desk import Desk
+from fairlead.server.hooks_api import PATH as HOOKS_PATH
+from fairlead.server.hooks_api import Home, HookEvents
 from fairlead.server.inbox import Inbox
 from fairlead.server.push_api import PushApi
 from fairlead.server.records import Refused
 from fairlead.server.statistics import Statistics
 from fairlead.server.telling import Settings, Teller
+from fairlead.warm.loaded import Loaded
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from fairlead.server.store import Store
+    from fairlead.warm.listening import Listener
 
 _PAGES = os.path.join(os.path.dirname(__file__), "pages")
 _KINDS = {
@@ -47,11 +51,15 @@ def build(
     environ: Mapping[str, str] | None = None,
     metrics_key: str = "",
     keepalive: float = protocol.KEEPALIVE,
+    hook_key: str = "",
+    loaded: Loaded | None = None,
+    listener: Listener | None = None,
 ) -> Any:
     """`hosts` are the names, with ports, under which we may be called; `token` is the user's own key.
 
     Nobody but the `approvers` decides anything, where some are named. `telling` says who hears of questions elsewhere.
     `environ` says where the journal is that statistics are made of; `metrics_key` opens the metrics alone.
+    `hook_key` may send events, for which `environ` counts and `loaded` has the hooks; `listener` hears the others.
     """
     desk = Desk(store)
     desk.approvers = approvers
@@ -59,13 +67,18 @@ def build(
     teller = Teller(desk, telling or Settings())
     inbox.untold = lambda: teller.trouble
     token_hash = security.hashed(token)
+    events = HookEvents(hook_key, Home.of(os.environ if environ is None else environ), loaded or Loaded())
     statistics = Statistics(inbox, desk, token_hash=token_hash, environ=environ, metrics_key=metrics_key)
 
     @asynccontextmanager
     async def lifespan(_app: Router) -> AsyncIterator[None]:
         await desk.start()
         await teller.start()
+        if listener is not None:
+            await listener.start()
         yield
+        if listener is not None:
+            await listener.stop()
         await statistics.stop()
         await teller.stop()
         await desk.stop()
@@ -75,6 +88,7 @@ def build(
         *inbox.routes(),
         *PushApi(inbox, teller).routes(),
         *statistics.routes(),
+        Route(HOOKS_PATH, events, methods=["POST"]),
         Route("/api/health", _health, methods=["GET"]),
         Route("/api/openapi.json", _page("../openapi.json"), methods=["GET"]),
         *(Route(path, _page(name), methods=["GET"]) for path, name in _pages()),

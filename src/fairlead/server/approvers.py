@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fairlead import documents, people
 from fairlead.dialects import native
 from fairlead.errors import ConfigError, UsageError
+from fairlead.locks import locked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,8 +21,9 @@ def configured(places: Places) -> tuple[str, ...]:
     Raises UsageError for a file that cannot be read: it may say that somebody must not decide.
     """
     found: tuple[str, ...] = ()
+    kept = locked(places.managed, places.environ)
     for source in native.sources(places):
-        if source.owner != "project":
+        if source.owner == "managed" or (source.owner == "user" and "approvers" not in kept):
             wanted = _read(source.path, places.environ)
             found = tuple(name for name in wanted if name in found) or found or wanted
     return found

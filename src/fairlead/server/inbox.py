@@ -18,7 +18,7 @@ from fairlead.server.records import Answer, Refused, Run
 from fairlead.server.rules import Rule, call_of, read_rule
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     from starlette.requests import Request
 
@@ -148,7 +148,7 @@ class Inbox:
 
     async def people(self, request: Request) -> Response:
         await self.owner(request)
-        return _json({"logins": [login.as_dict() for login in await self._desk.do(self._desk.store.logins)]})
+        return _json({"logins": [login.as_dict() for login in await self._desk.look(self._desk.store.logins)]})
 
     async def log_out(self, request: Request) -> Response:
         """Everywhere, at once."""
@@ -169,19 +169,24 @@ class Inbox:
         """A list: the whole of each is asked for by its id."""
         person = await self.person(request)
         query = request.query_params
-        found = await self._desk.do(
-            self._desk.store.interactions,
+        found, runs = await self._desk.look(
+            self._listed,
             pending=query.get("state", "pending") == "pending",
             run_id=query.get("run", ""),
             text=query.get("text", ""),
         )
-        runs = {one: await self._desk.do(self._desk.store.run, one) for one in {item.run_id for item in found}}
         rows = [views.summary(item, runs[item.run_id], person.name) for item in found]
         return _json({"interactions": rows, "now": time.time()})
 
+    def _listed(self, **wanted: Any) -> tuple[Sequence[Interaction], dict[str, Run | None]]:
+        """With their runs, in one go."""
+        store = self._desk.store
+        found = store.interactions(**wanted)
+        return found, {name: store.run(name) for name in {item.run_id for item in found}}
+
     async def interaction(self, request: Request) -> Response:
         person = await self.person(request)
-        found = await self._desk.do(self._desk.store.interaction, request.path_params["id"])
+        found = await self._desk.look(self._desk.store.interaction, request.path_params["id"])
         if found is None:
             raise Refused(404, "not_found", "there is no such question")
         return _json(await self._item(found, person.name))
@@ -207,11 +212,11 @@ class Inbox:
         return await self._summary(found, by)
 
     async def _item(self, interaction: Interaction, name: str) -> dict[str, Any]:
-        run = await self._desk.do(self._desk.store.run, interaction.run_id)
+        run = await self._desk.look(self._desk.store.run, interaction.run_id)
         return views.item(interaction, run, name)
 
     async def _summary(self, interaction: Interaction, name: str) -> dict[str, Any]:
-        run = await self._desk.do(self._desk.store.run, interaction.run_id)
+        run = await self._desk.look(self._desk.store.run, interaction.run_id)
         return views.summary(interaction, run, name)
 
     # --- rules -----------------------------------------------------------------------------------
@@ -219,14 +224,14 @@ class Inbox:
     async def rules(self, request: Request) -> Response:
         await self.person(request)
         here = machines.this_machine().partition(".")[0]
-        rules = await self._desk.do(self._desk.store.rules)
+        rules = await self._desk.look(self._desk.store.rules)
         return _json({"rules": [{**rule.as_dict(), "here": rule.host in ("", here)} for rule in rules]})
 
     async def add_rule(self, request: Request) -> Response:
         """ "Always allow this", made from a question that the person looks at."""
         by = (await self.person(request)).name
-        about = await self._desk.do(self._desk.store.interaction, request.path_params["id"])
-        run = await self._desk.do(self._desk.store.run, about.run_id) if about else None
+        about = await self._desk.look(self._desk.store.interaction, request.path_params["id"])
+        run = await self._desk.look(self._desk.store.run, about.run_id) if about else None
         if about is None or run is None:
             raise Refused(404, "not_found", "there is no such question")
         if not about.may_be_decided_by(by):
@@ -247,7 +252,7 @@ class Inbox:
 
     async def runs(self, request: Request) -> Response:
         await self.person(request)
-        return _json({"runs": [run.as_dict() for run in await self._desk.do(self._desk.store.runs)]})
+        return _json({"runs": [run.as_dict() for run in await self._desk.look(self._desk.store.runs)]})
 
     async def add_run(self, request: Request) -> Response:
         await self.person(request)
@@ -261,7 +266,7 @@ class Inbox:
 
     async def end_run(self, request: Request) -> Response:
         await self.person(request)
-        if await self._desk.do(self._desk.store.run, request.path_params["id"]) is None:
+        if await self._desk.look(self._desk.store.run, request.path_params["id"]) is None:
             raise Refused(404, "not_found", "there is no such run")
         await self._desk.end_run(request.path_params["id"])
         return _json({})

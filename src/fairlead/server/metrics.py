@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections import Counter
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from fairlead import wire
 from fairlead.errors import InputError
 from fairlead.journal.reading import Log
 from fairlead.journal.writing import LINES
+from fairlead.masking import Masker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -158,8 +160,14 @@ def _labels(labels: Labels) -> str:
     return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels) + "}" if labels else ""
 
 
+@cache
+def _masker() -> Masker:
+    """One for all looks: it knows again what it has seen."""
+    return Masker()
+
+
 def _escaped(value: str) -> str:
-    return value[:_LONGEST].replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+    return _masker().text(value)[:_LONGEST].replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
 def add_tail(page: Page, tail: Tail) -> None:

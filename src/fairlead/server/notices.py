@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairlead import wire
 from fairlead._record import Record
+from fairlead.masking import Masker
 from fairlead.server.push import LARGEST, Message, padded
 from fairlead.server.visible import shown
 
@@ -46,22 +47,27 @@ class Notice(Record):
 def notice(interaction: Interaction, run: Run | None, *, details: bool) -> Notice:
     asked = wire.decode_object(interaction.body) if details and interaction.body else {}
     command = _command(interaction, asked.get("payload"))
+    masked = Masker().text(command)
     return Notice(
         id=interaction.id,
         digest=interaction.digest,
         tool=_short(interaction.tool, _LONGEST_NAME) or "A question",
         where=_where(run),
         expires_at=interaction.expires_at,
-        detail=_short(command, _LONGEST_DETAIL),
-        whole=bool(command) and _is_whole(command, asked["payload"]) and _is_in_project(asked.get("cwd"), run),
+        detail=_short(masked, _LONGEST_DETAIL),
+        whole=masked == command and _is_all(command, asked, run),
     )
+
+
+def _is_all(command: str, asked: dict[str, Any], run: Run | None) -> bool:
+    return bool(command) and _is_whole(command, asked["payload"]) and _is_in_project(asked.get("cwd"), run)
 
 
 def _where(run: Run | None) -> str:
     if run is None:
         return ""
     folder = run.project.rstrip("/").rpartition("/")[2]
-    return " in ".join(_short(name, _LONGEST_NAME) for name in (run.agent or "an agent", folder) if name)
+    return " in ".join(_short(Masker().text(name), _LONGEST_NAME) for name in (run.agent or "an agent", folder) if name)
 
 
 def _short(text: str, most: int) -> str:

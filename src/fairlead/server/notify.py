@@ -16,6 +16,7 @@ from fairlead import documents
 from fairlead._record import Record
 from fairlead.dialects import _native_notify, native
 from fairlead.errors import ConfigError, UsageError
+from fairlead.locks import locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -132,7 +133,8 @@ def usable(urls: Iterable[str], *, first: int) -> tuple[tuple[Target, ...], tupl
 
 def configured(places: Places) -> Wanted:
     """Of the machine and of the user. A project has no say in where it is told what you are asked."""
-    found = [_read(source.path, places.environ) for source in native.sources(places) if source.owner != "project"]
+    heard = ("managed",) if "notify" in locked(places.managed, places.environ) else ("managed", "user")
+    found = [_read(source.path, places.environ) for source in native.sources(places) if source.owner in heard]
     afters = [one.after for one in found if one.after]
     return Wanted(
         urls=tuple(dict.fromkeys(url for one in found for url in one.urls)),

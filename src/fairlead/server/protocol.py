@@ -30,6 +30,9 @@ EXPIRES = 3600.0
 _LONGEST = 7 * 24 * 3600.0
 _KINDS = ("approval", "input")
 _LONGEST_ID = 255
+_AT_ONCE = 64
+"""Questions that are read and stored at once, as many as are worth one commit. The others of a flood wait for their
+turn, and a person does not wait behind them."""
 
 
 def read_request(body: bytes, headers: Mapping[str, str]) -> Asked:
@@ -148,33 +151,37 @@ class InteractionRequest:
     def __init__(self, desk: Desk, keepalive: float = KEEPALIVE) -> None:
         self._desk = desk
         self._heart = _Heart(keepalive)
+        self._turn = asyncio.Semaphore(_AT_ONCE)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
         try:
-            asked = await self._asked(headers, await _body(headers, receive))
+            run = await self._run_of(headers)  # first: nobody else's bytes are kept
+            body = await _body(headers, receive)
+            async with self._turn:
+                asked = self._asked(run, headers, body)
+                decided, interaction, new = await self._ask(asked)
         except Refused as refused:
             await _answer(send, refused.status, error(refused))
             return
-        decided = self._desk.waiter(asked)
         try:
-            await self._ask(asked, decided, receive, send)
+            if interaction.state == PENDING:
+                await self._keep_waiting(decided, receive, send)
+            else:
+                await _answer(send, 200 if new else 409, told(interaction))
         finally:
             self._desk.leave(asked, decided)
 
-    async def _ask(self, asked: Asked, decided: asyncio.Future[Interaction], receive: Any, send: Any) -> None:
+    async def _ask(self, asked: Asked) -> tuple[asyncio.Future[Interaction], Interaction, bool]:
+        decided = self._desk.waiter(asked)
         try:
             interaction, new = await self._desk.ask(asked)
-        except Refused as refused:
-            await _answer(send, refused.status, error(refused))
-            return
-        if interaction.state != PENDING:
-            await _answer(send, 200 if new else 409, told(interaction))
-            return
-        await self._keep_waiting(decided, receive, send)
+        except BaseException:
+            self._desk.leave(asked, decided)
+            raise
+        return decided, interaction, new
 
-    async def _asked(self, headers: Mapping[str, str], body: bytes) -> Asked:
-        run = await self._run_of(headers)
+    def _asked(self, run: Run, headers: Mapping[str, str], body: bytes) -> Asked:
         asked = read_request(body, headers)
         if asked.run_id != run.id:
             raise Refused(404, "not_found", f"this key does not belong to the run {asked.run_id!r}")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fairlead._record import Record
 from fairlead.approvals import keep_private
 from fairlead.errors import UsageError
-from fairlead.folders import state_folder
+from fairlead.folders import hook_socket, hook_token, state_folder
 from fairlead.server import PORT, security
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from typing import IO, Self
 
     from fairlead.server.store import Store
+    from fairlead.warm.listening import Listener
+    from fairlead.warm.loaded import Loaded
 
 _BACKLOG = 4096
 _CONNECTIONS = 65_536
@@ -62,8 +64,12 @@ def own_folder(environ: Mapping[str, str]) -> str:
 
 
 def user_token(folder: str) -> str:
-    """The key of this user's own programs; made when it is first asked for."""
-    path = os.path.join(folder, "token")
+    """The key of this user's own programs."""
+    return _secret(os.path.join(folder, "token"))
+
+
+def _secret(path: str) -> str:
+    """Made when it is first asked for."""
     with contextlib.suppress(FileExistsError):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with os.fdopen(descriptor, "w") as file:
@@ -152,11 +158,24 @@ def in_address(host: str) -> str:
     return f"[{found}]" if found.version == 6 else str(found)
 
 
-def serve(options: Options, environ: Mapping[str, str], ready: Callable[[str, str], None]) -> None:
-    """Until it is ended. `ready` is told the address, and a link that opens the inbox."""
+class Ready(Record):
+    """A server that can be asked from now on."""
+
+    address: str
+    link: str
+    """Opens the inbox, once."""
+    socket: str = ""
+    """Where it hears the events of hooks."""
+    no_socket: str = ""
+    """Why there is none."""
+
+
+def serve(options: Options, environ: Mapping[str, str], ready: Callable[[Ready], None]) -> None:
+    """Until it is ended. `ready` is told how it is reached."""
     import uvicorn
 
     from fairlead.server.app import build
+    from fairlead.server.doors import Door
     from fairlead.server.telling import settings
 
     folder = own_folder(environ)
@@ -165,9 +184,11 @@ def serve(options: Options, environ: Mapping[str, str], ready: Callable[[str, st
         Announcement(folder) as announcement,
         the_only_one(options.store, folder),
         listen(options) as listening,
+        contextlib.ExitStack() as stack,
     ):
         if not is_shared(options.store):
             announcement.claim()
+        listener, loaded, why_not = stack.enter_context(_events(environ))  # not before: the socket may be another's
         port = listening.getsockname()[1]
         store = open_store(options.store, folder)
         key = security.new_secret()
@@ -181,9 +202,13 @@ def serve(options: Options, environ: Mapping[str, str], ready: Callable[[str, st
             telling=settings(options, environ, folder, address),
             environ=environ,
             metrics_key=options.metrics_key,
+            hook_key=_secret(hook_token(environ)),
+            loaded=loaded,
+            listener=listener,
         )
         config = uvicorn.Config(
             app,
+            http=Door,
             log_level="critical",  # a request that was cut off by our end is no news
             access_log=False,
             server_header=False,
@@ -194,8 +219,35 @@ def serve(options: Options, environ: Mapping[str, str], ready: Callable[[str, st
             ssl_keyfile=options.key or None,
         )
         with announcement.of(address):
-            ready(address, f"{address}/#k={key}")
+            where = listener.path if listener is not None else ""
+            ready(Ready(address=address, link=f"{address}/#k={key}", socket=where, no_socket=why_not))
             uvicorn.Server(config).run(sockets=[listening])
+
+
+@contextlib.contextmanager
+def _events(environ: Mapping[str, str]) -> Iterator[tuple[Listener | None, Loaded, str]]:
+    """Where hooks are answered. Without a socket they answer for themselves, and the inbox is as good as ever."""
+    from fairlead import zygote
+    from fairlead.warm.listening import Listener
+    from fairlead.warm.loaded import Loaded
+    from fairlead.warm.noted import noted
+
+    loaded = Loaded()
+    listener, why_not = None, ""
+    try:
+        listener = Listener(hook_socket(environ), loaded)
+    except UsageError as error:
+        why_not = str(error)
+    try:
+        with noted(os.path.dirname(hook_socket(environ))):
+            zygote.start(environ)
+            try:
+                yield listener, loaded, why_not
+            finally:
+                zygote.stop()
+    finally:
+        if listener is not None:
+            listener.close()
 
 
 def _allow_many_connections() -> None:

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fairlead import wire
-from fairlead.errors import InputError
+from fairlead.errors import InputError, plain
 from fairlead.journal import settings
 from fairlead.server import metrics, security
 from fairlead.server.inbox import _guarded, _json
@@ -101,7 +101,7 @@ class Statistics:
 
     async def _add_own(self, page: metrics.Page) -> None:
         desk = self._desk
-        count, oldest = await desk.do(desk.store.waiting)
+        count, oldest = await desk.look(desk.store.waiting)
         age = max(time.time() - oldest, 0.0) if oldest is not None else 0.0
         page.add("fairlead_waiting_interactions", "gauge", "Questions that nobody has answered.", [("", (), count)])
         page.add("fairlead_oldest_waiting_seconds", "gauge", "How long the first of them waits.",
@@ -176,7 +176,7 @@ class _Report:
             async with asyncio.timeout(LONGEST):
                 out, err = await counting.communicate()
         except TimeoutError:
-            return {"problem": f"counting took longer than {LONGEST:g} seconds"}
+            return {"problem": f"counting took longer than {plain(LONGEST)} seconds"}
         finally:
             if counting.returncode is None:
                 counting.kill()

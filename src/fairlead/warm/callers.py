@@ -1,0 +1,86 @@
+"""Who is at the other end of the socket, and whether we can stand in for a program that is started there."""
+
+from __future__ import annotations
+
+import os
+import socket
+from struct import Struct
+
+from fairlead._record import Record
+
+_CREDENTIALS = Struct("3i")
+_SPACES = ("ns/mnt", "ns/user", "ns/pid", "ns/net", "root")
+_FENCES = (b"NoNewPrivs:", b"Seccomp:", b"CapBnd:", b"CapEff:", b"Groups:")
+"""What a program cannot take off again, and all that it starts has too."""
+
+
+class Stranger(Exception):  # noqa: N818  # it is a fact about them
+    """Another user's program."""
+
+
+class Elsewhere(Exception):  # noqa: N818  # the same
+    """A program behind a fence that we are not behind: what it starts must stay there."""
+
+
+class Caller(Record):
+    pid: int
+    umask: int
+    """-1 where the machine does not say."""
+
+
+def caller_of(connection: socket.socket) -> Caller:
+    """Raises Stranger, or Elsewhere."""
+    pid, uid = _credentials(connection)
+    if uid != os.getuid():
+        raise Stranger(f"process {pid} of user {uid}")
+    if not os.path.exists("/proc/self/status"):  # not Linux
+        return Caller(pid=pid, umask=-1)
+    theirs, umask = _fence(pid)
+    if theirs != _own_fence():
+        raise Elsewhere(f"process {pid} is confined otherwise than this server")
+    return Caller(pid=pid, umask=umask)
+
+
+def _credentials(connection: socket.socket) -> tuple[int, int]:
+    if hasattr(socket, "SO_PEERCRED"):
+        raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        pid, uid, _gid = _CREDENTIALS.unpack(raw)
+        return pid, uid
+    raw = connection.getsockopt(0, 1, 76)  # SOL_LOCAL, LOCAL_PEERCRED: version and user
+    return 0, int.from_bytes(raw[4:8], "little")
+
+
+_OWN: list[tuple[object, ...]] = []
+
+
+def _own_fence() -> tuple[object, ...]:
+    if not _OWN:
+        _OWN.append(_fence(os.getpid())[0])
+    return _OWN[0]
+
+
+def _fence(pid: int) -> tuple[tuple[object, ...], int]:
+    """All that confines a process, and its umask. Raises Elsewhere where it is hidden from us, or has gone."""
+    try:
+        lines = _status(pid).splitlines()
+        spaces = [_link(f"/proc/{pid}/{name}") for name in _SPACES]
+    except OSError as error:
+        raise Elsewhere(f"process {pid} cannot be looked at: {error.strerror}") from None
+    umask = next((int(line[6:], 8) for line in lines if line.startswith(b"Umask:")), -1)
+    return (*spaces, *(line for line in lines if line.startswith(_FENCES))), umask
+
+
+def _status(pid: int) -> bytes:
+    """At one go: file objects and text would double what it costs."""
+    descriptor = os.open(f"/proc/{pid}/status", os.O_RDONLY)
+    try:
+        return os.read(descriptor, 1 << 16)
+    finally:
+        os.close(descriptor)
+
+
+def _link(path: str) -> str:
+    try:
+        return os.readlink(path)
+    except FileNotFoundError:  # a kernel without this kind of space: the process itself is there, we have its status
+        return ""
