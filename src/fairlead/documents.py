@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 
 _CACHE_LIMIT = 300
+LARGEST_TOML = 1 << 20
+LARGEST_FRONT_MATTER = 1 << 16
+"""Characters; its reader needs a second for twice as many."""
+_DEEPEST = 100
+_MOST_VALUES = 100_000
+_MOST_MERGED = 10_000
 
 
 def read_text(path: str) -> str | None:
@@ -68,14 +74,20 @@ def _all_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Of two lists or objects under one key, both; of anything else the last, as every reader takes it."""
     found: dict[str, Any] = {}
     for key, value in pairs:
-        before = found.get(key)
-        if isinstance(before, list) and isinstance(value, list):
-            found[key] = before + value
-        elif isinstance(before, dict) and isinstance(value, dict):
-            found[key] = _all_of([*before.items(), *value.items()])
-        else:
-            found[key] = value
+        found[key] = _both(found[key], value) if key in found else value
     return found
+
+
+def _both(before: Any, value: Any) -> Any:
+    """In place: nobody else holds what has just been parsed, and a copy for each key would take its time."""
+    if isinstance(before, list) and isinstance(value, list):
+        before += value
+        return before
+    if isinstance(before, dict) and isinstance(value, dict):
+        for key, inner in value.items():
+            before[key] = _both(before[key], inner) if key in before else inner
+        return before
+    return value
 
 
 def repeated_keys(text: str) -> list[tuple[str, int, int]]:
@@ -111,6 +123,7 @@ def parse_toml(text: str, environ: Mapping[str, str]) -> dict[str, Any]:
         return cached
     import tomllib
 
+    _refuse_toml_that_takes_too_long(text)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -120,8 +133,36 @@ def parse_toml(text: str, environ: Mapping[str, str]) -> dict[str, Any]:
         raise BadDocument("not usable TOML: nested too deeply", 1, 1) from None
     except ValueError as error:  # such as a number with thousands of digits
         raise BadDocument(f"not usable TOML: {str(error).partition(';')[0]}", 1, 1) from None
+    if _is_deep(data):
+        raise BadDocument("not usable TOML: nested too deeply", 1, 1)
     _remember(text, data, environ)
     return data
+
+
+def _refuse_toml_that_takes_too_long(text: str) -> None:
+    """A file that is read before each call must not hold it up: Python's reader is slow with names of many parts."""
+    import re
+
+    if len(text) > LARGEST_TOML:
+        raise BadDocument(f"not usable TOML: more than {LARGEST_TOML:,} characters", 1, 1)
+    part = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
+    many = re.search(rf"""(?<![\w"'-])(?:{part}){{{_DEEPEST}}}""", text)
+    if many:
+        line = text.count("\n", 0, many.start()) + 1
+        raise BadDocument(f"not usable TOML: a name of more than {_DEEPEST} parts", line, 1)
+
+
+def _is_deep(data: Any) -> bool:
+    level = [data]
+    for _ in range(_DEEPEST):
+        level = [inner for value in level for inner in _inside(value) if isinstance(inner, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: Any) -> Any:
+    return value.values() if isinstance(value, dict) else value
 
 
 def _toml_place(message: str, text: str) -> tuple[int, int]:
@@ -135,7 +176,10 @@ def parse_front_matter(text: str) -> dict[str, Any]:
     """The mapping between the first two `---` lines; empty where there is none."""
     if not text.startswith("---"):
         return {}
-    data = parse_yaml(text[3:].partition("\n---")[0], "front matter is ")
+    own = text[3:].partition("\n---")[0]
+    if len(own) > LARGEST_FRONT_MATTER:
+        raise BadDocument(f"front matter is not usable: more than {LARGEST_FRONT_MATTER:,} characters", 1, 1)
+    data = parse_yaml(own, "front matter is ")
     return data if isinstance(data, dict) else {}
 
 
@@ -143,15 +187,42 @@ def parse_yaml(text: str, what: str = "") -> Any:
     import yaml
 
     try:
-        return yaml.safe_load(text)
+        data = yaml.load(text, _bounded_loader())  # noqa: S506  # a SafeLoader
+        if _size(data, {}) > _MOST_VALUES:
+            raise BadDocument(f"{what}not usable YAML: its aliases stand for too much", 1, 1)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         raise BadDocument(f"{what}not YAML: {getattr(error, 'problem', error)}", line, column) from None
     except RecursionError:
         raise BadDocument(f"{what}not usable YAML: nested too deeply", 1, 1) from None
-    except ValueError as error:  # such as a day that no month has
+    except (ValueError, TypeError, AttributeError, KeyError, IndexError) as error:  # such as a day that no month has
         raise BadDocument(f"{what}not usable YAML: {error}", 1, 1) from None
+    return data
+
+
+def _bounded_loader() -> Any:
+    """`<<` copies what it merges: a few lines could stand for more than there is memory."""
+    import yaml
+
+    class Bounded(yaml.SafeLoader):
+        def flatten_mapping(self, node: yaml.MappingNode) -> None:
+            before = len(node.value)
+            super().flatten_mapping(node)
+            if before < len(node.value) > _MOST_MERGED:
+                raise yaml.constructor.ConstructorError(None, None, "its merged keys are too many", node.start_mark)
+
+    return Bounded
+
+
+def _size(value: Any, sizes: dict[int, int]) -> int:
+    """How many values it is; what stands in it several times counts each time, as for whoever walks it."""
+    if not isinstance(value, (dict, list, set, tuple)):
+        return 1
+    if id(value) not in sizes:
+        sizes[id(value)] = _MOST_VALUES + 1  # until it is known: one that holds itself has no end
+        sizes[id(value)] = 1 + sum(_size(inner, sizes) for inner in _inside(value))
+    return sizes[id(value)]
 
 
 def cache_dir(environ: Mapping[str, str]) -> str:
@@ -201,7 +272,13 @@ def _remember(text: str, data: dict[str, Any], environ: Mapping[str, str]) -> No
         with os.fdopen(descriptor, "wb") as file:
             file.write(entry)
         os.replace(draft, path)
-    except (OSError, InputError, TypeError, ValueError):  # such as a full or read-only disk: parse again next time
+    except (
+        OSError,
+        InputError,
+        TypeError,
+        ValueError,
+        RecursionError,
+    ):  # such as a full or read-only disk: parse again next time
         _discard(draft)
 
 

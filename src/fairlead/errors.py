@@ -45,3 +45,10 @@ class Problem(Record):
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
         return f"{place}: {self.level}: {self.message}" + (f" ({self.hint})" if self.hint else "")
+
+
+def plain(number: float) -> str:
+    """As people write it: never with an exponent."""
+    if not -1e15 < number < 1e15:
+        return str(number)
+    return f"{number:.6f}".rstrip("0").rstrip(".")

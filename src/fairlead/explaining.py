@@ -68,9 +68,19 @@ def state(hook: Hook) -> str:
         return "switched off"
     if not hook.trusted:
         return "not trusted"
+    if hook.handler.kind == "untrusted" or _differs(hook):
+        return "changed"
     if hook.condition is not None and hook.origin.layer in ("skill", "subagent"):
         return hook.condition(sample(hook.events[0])) or "in force"
     return "in force"
+
+
+def _differs(hook: Hook) -> bool:
+    """Whether its programs are not what was trusted."""
+    from fairlead.trust.bound import Bound
+
+    handler = getattr(hook.handler, "handler", hook.handler)
+    return isinstance(handler, Bound) and bool(handler.difference())
 
 
 def sample(name: str) -> Event:
@@ -183,10 +193,8 @@ def cannot_answer(hook: Hook, setting: Setting) -> Iterator[tuple[Path, str, str
     from fairlead.handlers.function import Named
     from fairlead.handlers.missing import Missing
 
-    handler: Any = hook.handler
-    if handler.kind == "background":
-        yield from cannot_answer(hook.but(handler=handler.handler), setting)
-    elif isinstance(handler, Missing):
+    handler: Any = _innermost(hook.handler)
+    if isinstance(handler, Missing):
         if hook.origin.dialect != "fairlead":  # whose reader has said so already
             yield (), f"{handler.wanted} hooks are not supported yet", _until_then(hook, None)
     elif isinstance(handler, Script):
@@ -200,6 +208,13 @@ def cannot_answer(hook: Hook, setting: Setting) -> Iterator[tuple[Path, str, str
         yield from _missing_program(hook, handler, setting)
     elif handler.kind in ("prompt", "agent", "mcp_tool"):
         yield from _missing_answerer(hook, handler, setting)
+
+
+def _innermost(handler: Any) -> Any:
+    """Without what stands around it: in the background, or as far as it is trusted."""
+    while (inner := getattr(handler, "inner", None) or getattr(handler, "handler", None)) is not None:
+        handler = inner
+    return handler
 
 
 def _missing_answerer(hook: Hook, handler: Any, setting: Setting) -> Iterator[tuple[Path, str, str]]:
@@ -273,7 +288,7 @@ def unset_variable(hook: Hook, setting: Setting) -> str:
 
     from fairlead.handlers.command import Command
 
-    handler = hook.handler
+    handler = _innermost(hook.handler)
     if not isinstance(handler, Command) or handler.args is not None:
         return ""
     environ = {**setting.environ, **handler.env, **_variables(hook, setting)}

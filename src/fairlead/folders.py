@@ -53,6 +53,14 @@ def hook_token(environ: Mapping[str, str], home: str = "") -> str:
     return os.path.join(state_folder(environ, home), "hook-token")
 
 
+def temporary(environ: Mapping[str, str]) -> str:
+    """Where whoever has this environment puts files that nobody keeps."""
+    named = [environ.get(name, "") for name in ("TMPDIR", "TEMP", "TMP")]
+    usual = ("/tmp", "/var/tmp")  # noqa: S108  # what lies there has a name that nobody can guess
+    usable = (place for place in (*named, *usual) if place.startswith("/") and os.access(place, os.W_OK))
+    return next((place for place in usable if os.path.isdir(place)), "/")
+
+
 # --- whose they are ----------------------------------------------------------------------------------
 
 _OWN = ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")

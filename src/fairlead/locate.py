@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from fairlead.documents import LARGEST_FRONT_MATTER
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,9 +41,10 @@ def position_in(text: str, path: Sequence[str | int], *, toml: bool = False) -> 
 def _in_front_matter(text: str, path: Sequence[str | int]) -> tuple[int, int]:
     import yaml
 
+    own = text[3:].partition("\n---")[0]
     try:
-        node = yaml.compose(text[3:].partition("\n---")[0])
-    except yaml.YAMLError:
+        node = yaml.compose(own) if len(own) <= LARGEST_FRONT_MATTER else None
+    except (yaml.YAMLError, RecursionError):
         return _NOWHERE
     mark: Any = None
     for part in path:
@@ -62,7 +65,12 @@ def _yaml_child(node: object, part: str | int) -> tuple[Any, Any] | None:
     return None
 
 
-_JSON_WORD = re.compile(r'\s+|//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+# What never closes reaches to the end: looked for at each place again, it would take for ever.
+_JSON_WORD = re.compile(
+    r'\s+|//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL
+)
+_DEEPEST = 200
+"""Levels; what is deeper has no place of its own. Nothing that is read is."""
 
 
 @lru_cache(maxsize=4)  # whoever asks about one hook of a file asks about the others too
@@ -71,14 +79,17 @@ def _places(text: str, *, toml: bool) -> dict[tuple[str | int, ...], int]:
     places: dict[tuple[str | int, ...], int] = {}
     for offset, here in _toml_paths(text) if toml else _json_paths(text):
         places.setdefault(tuple(here), offset)
+        if toml:  # [a.b] is where `a` begins, too
+            places.setdefault(tuple(here[:1]), offset)
     return places
 
 
 def json_keys(text: str) -> Iterator[tuple[tuple[str | int, ...], int, int]]:
     """Every key of every object, in order: the path that leads to it, its line and its column."""
+    line, counted = 1, 0
     for offset, path in _json_paths(text):
         if isinstance(path[-1], str):
-            line = text.count("\n", 0, offset) + 1
+            line, counted = line + text.count("\n", counted, offset), offset
             yield tuple(path), line, offset - text.rfind("\n", 0, offset)
 
 
@@ -96,12 +107,14 @@ def _json_paths(text: str) -> Iterator[tuple[int, Sequence[str | int]]]:
             if isinstance(inside, int):
                 stack[-1] = inside + 1
         elif word in "}]":
-            stack, key_comes = stack[:-1], False
+            del stack[-1:]
+            key_comes = False
         elif key_comes:
             stack[-1], key_comes = _unquote(word), False
-            yield match.start(), list(stack)
+            if len(stack) <= _DEEPEST:
+                yield match.start(), list(stack)
         else:
-            if isinstance(inside, int):
+            if isinstance(inside, int) and len(stack) <= _DEEPEST:
                 yield match.start(), list(stack)
             key_comes = _open(stack, word)
 
@@ -125,11 +138,11 @@ def _unquote(word: str) -> str:
 
 
 _TOML_LINE = re.compile(
-    r"^[ \t]*(?:\[\[(?P<array>[^\]]+)\]\]|\[(?P<table>[^\]]+)\]"
-    r'|(?P<key>(?:"[^"\n]*"|\'[^\'\n]*\'|[A-Za-z0-9_. \t-])+)=)',
+    r"^[ \t]*(?:\[\[(?P<array>[^\]\n]+)\]\]|\[(?P<table>[^\]\n]+)\]"
+    r'|(?P<key>(?![ \t])(?:"[^"\n]*"|\'[^\'\n]*\'|[A-Za-z0-9_. \t-])++)=)',
     re.MULTILINE,
 )
-_TOML_LONG = re.compile(r'"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'', re.DOTALL)
+_TOML_LONG = re.compile(r'"""(?:[^\\]|\\.)*?(?:"""|\\?\Z)|\'\'\'.*?(?:\'\'\'|\Z)', re.DOTALL)
 
 
 def _toml_paths(text: str) -> Iterator[tuple[int, Sequence[str | int]]]:
@@ -159,4 +172,5 @@ def _toml_table(names: list[str], counts: dict[tuple[str | int, ...], int], *, i
 
 
 def _toml_key(text: str) -> list[str]:
-    return [part.strip("\"'") for part in re.findall(r"\"[^\"]*\"|'[^']*'|[^.\s\"']+", text)]
+    parts = re.findall(r"\"[^\"]*\"|'[^']*'|[^.\s\"']+", text)
+    return [part.strip("\"'") for part in parts[:_DEEPEST]]

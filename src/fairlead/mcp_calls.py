@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from fairlead._record import Record
+from fairlead.errors import plain
 from fairlead.hooks import HookFailed
 
 TYPE_CHECKING = False
@@ -207,7 +208,7 @@ class _Conversation:
         if self._trouble:
             return self._trouble
         if isinstance(error, TimeoutError):
-            return f"it has not {self._state()} within {self._question.seconds:g} s"
+            return f"it has not {self._state()} within {plain(self._question.seconds)} s"
         if self._is_protocol(error):
             return f"it {'refused the call' if self._ready else 'cannot be talked to'}: {_cut(str(error))}"
         if isinstance(error, ValueError):

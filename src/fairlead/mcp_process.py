@@ -11,6 +11,7 @@ import os
 import threading
 import time
 
+from fairlead import process
 from fairlead.hooks import Cancellation, HookFailed
 from fairlead.process import DRAIN_GRACE, MARK, SIGKILL, SIGTERM, Pipes, _exit_fd, _signal_group, _ticks
 from fairlead.spawning import spawn
@@ -62,6 +63,7 @@ class Process:
     def __init__(self, server: Server) -> None:
         self._lock = threading.RLock()
         self._mark = os.urandom(8).hex()
+        self._noted = None if process.note_start is None else process.note_start(self._mark)
         self._born = _ticks()
         self._pipes = Pipes()
         self.exit_code: int | None = None
@@ -75,6 +77,7 @@ class Process:
             self.exit_fd = _exit_fd(self._pid)
         except (OSError, ValueError) as error:
             self._pipes.close_all()
+            self._has_ended()
             raise HookFailed(_why_not_started(server, error)) from None
 
     def take_pipes(self) -> list[int]:
@@ -109,6 +112,12 @@ class Process:
             except ChildProcessError:  # another part of this process collects children
                 self.exit_code = 0
             os.close(self.exit_fd)
+            self._has_ended()
+
+    def _has_ended(self) -> None:
+        if self._noted is not None:
+            self._noted()
+            self._noted = None
 
 
 def _why_not_started(server: Server, error: Exception) -> str:

@@ -12,7 +12,9 @@ import re
 from fairlead._record import Record
 from fairlead.documents import BadDocument, parse_json, read_text
 from fairlead.errors import ConfigError
+from fairlead.folders import lies_in
 from fairlead.hooks import HookFailed
+from fairlead.locks import locked
 from fairlead.process import MARK
 from fairlead.targets import parse, shown
 
@@ -129,7 +131,8 @@ def _places(name: str, hook: Hook, setting: Setting, managed: str) -> Iterator[_
     if name.startswith("plugin:"):
         yield from _of_plugin(name.split(":")[1], hook, setting)
         return
-    for file in (os.path.join(managed, "fairlead", "fairlead.toml"), _user_config(setting)):
+    own = () if "mcp_servers" in locked(managed, setting.environ) else (_user_config(setting),)
+    for file in (os.path.join(managed, "fairlead", "fairlead.toml"), *own):
         yield _Entry(file=file, table=("mcp_servers",), style="fairlead")
     if hook.origin.dialect == "claude-code":
         yield from _of_claude_code(setting, managed)
@@ -152,12 +155,18 @@ def _of_claude_code(setting: Setting, managed: str) -> Iterator[_Entry]:
     yield _Entry(file=file, table=("mcpServers",), style="claude", projects=True)
 
 
+def _moved(setting: Setting, variable: str) -> str:
+    """Where the user keeps an agent's files; nothing that a repository brings along is the user's."""
+    folder = setting.environ.get(variable, "")
+    return folder if folder.startswith("/") and not lies_in(folder, setting.project) else ""
+
+
 def _claude_state(setting: Setting) -> str:
-    return os.path.join(setting.environ.get("CLAUDE_CONFIG_DIR") or setting.home, ".claude.json")
+    return os.path.join(_moved(setting, "CLAUDE_CONFIG_DIR") or setting.home, ".claude.json")
 
 
 def _of_codex(setting: Setting, managed: str) -> Iterator[_Entry]:
-    home = setting.environ.get("CODEX_HOME") or os.path.join(setting.home, ".codex")
+    home = _moved(setting, "CODEX_HOME") or os.path.join(setting.home, ".codex")
     for folder, projects in ((f"{managed}/codex", False), (home, False), (f"{setting.project}/.codex", True)):
         file = os.path.join(folder, "config.toml")
         yield _Entry(file=file, table=("mcp_servers",), style="codex", projects=projects)
@@ -170,7 +179,7 @@ def _of_plugin(plugin: str, hook: Hook, setting: Setting) -> Iterator[_Entry]:
         yield from _in_plugin(hook.options["root"], projects=projects)
     if not plugin or os.sep in plugin or plugin in (".", ".."):
         return
-    user = setting.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(setting.home, ".claude")
+    user = _moved(setting, "CLAUDE_CONFIG_DIR") or os.path.join(setting.home, ".claude")
     yield from _in_plugin(os.path.join(user, "plugins", plugin), projects=False)
     yield from _in_plugin(os.path.join(setting.project, ".claude", "plugins", plugin), projects=True)
 

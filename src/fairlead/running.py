@@ -11,7 +11,7 @@ import os
 from fairlead import approvals, machines, wire
 from fairlead._record import Record
 from fairlead.answering import ASKS
-from fairlead.errors import InputError, UsageError
+from fairlead.errors import InputError, UsageError, plain
 from fairlead.folders import state_folder
 from fairlead.installing import commands, specs
 
@@ -336,7 +336,7 @@ def _hooks(spec: Install, script: str) -> dict[str, Any]:
     found = {}
     for event in spec.first_events or spec.events:
         seconds = specs.timeout(spec, event)
-        command = f"{shlex.quote(script)} --timeout {seconds:g}"
+        command = f"{shlex.quote(script)} --timeout {plain(seconds)}"
         limit = seconds * spec.unit
         strict = spec.enforce if event in spec.enforce_on else {}
         handler = {"type": "command", "command": command, "timeout": int(limit), **strict}

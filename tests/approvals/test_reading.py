@@ -15,7 +15,7 @@ from fairlead.schema import schema
 
 
 def read(lines: str) -> tuple[Hook, tuple[Problem, ...]]:
-    source = Source(path="/project/fairlead.toml", layer="project", owner="project")
+    source = Source(path="/home/user/.config/fairlead/fairlead.toml", layer="user", owner="user")
     text = f'[[hook]]\non = "PreToolUse"\n{lines}\n'
     reading = native.read(source, text, Places(home="/home/user", project="/project", environ={}))
     accepted = Draft202012Validator(schema()).is_valid(tomllib.loads(text))

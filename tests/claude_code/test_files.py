@@ -35,6 +35,7 @@ def every_level(claude: Claude) -> None:
 
 MANAGED = ["managed", "drop-in-a", "drop-in-b"]
 ALL = [*MANAGED, "user", "project", "local", "mine:hook", "ours:hook"]
+YOURS = [*MANAGED, "user", "mine:hook"]
 
 
 def test_all_levels_add(claude: Claude) -> None:
@@ -113,11 +114,11 @@ def switch(claude: Claude, layer: str, **settings: Any) -> None:
 
 SWITCHES: list[tuple[str, dict[str, bool], list[str]]] = [
     ("user", {"user": True}, MANAGED),
-    ("project", {"project": True}, MANAGED),
-    ("local", {"local": True}, MANAGED),
-    ("nearer false beats user true", {"user": True, "project": False}, ALL),
+    ("a project reaches its own, not local", {"project": True}, [*MANAGED, "user", "local", "mine:hook"]),
+    ("local reaches the project's", {"local": True}, YOURS),
+    ("a project's false leaves the user's true", {"user": True, "project": False}, MANAGED),
     ("local false beats project true", {"project": True, "local": False}, ALL),
-    ("local true beats user false", {"user": False, "local": True}, MANAGED),
+    ("local true leaves what the user has on", {"user": False, "local": True}, YOURS),
     ("managed false beats all", {"managed": False, "user": True, "local": True}, ALL),
     ("managed true", {"managed": True}, []),
     ("managed true beats local false", {"managed": True, "local": False}, []),
@@ -125,7 +126,9 @@ SWITCHES: list[tuple[str, dict[str, bool], list[str]]] = [
 
 
 @pytest.mark.parametrize(("values", "expected"), [case[1:] for case in SWITCHES], ids=[case[0] for case in SWITCHES])
-def test_disable_all_hooks_counts_by_precedence(values: dict[str, bool], expected: list[str], claude: Claude) -> None:
+def test_disable_all_hooks_reaches_as_far_as_its_owners_word(
+    values: dict[str, bool], expected: list[str], claude: Claude
+) -> None:
     every_level(claude)
     for layer, value in values.items():
         switch(claude, layer, disableAllHooks=value)
@@ -184,8 +187,8 @@ PLUGINS: list[tuple[str, dict[str, Json], bool]] = [
     ("another plugin", {"user": {"yours@shop": False}}, True),
     ("without a marketplace", {"user": {"mine": False}}, False),
     ("one of two marketplaces", {"user": {"mine@a": False, "mine@b": True}}, True),
-    ("the nearer level counts", {"user": {"mine@shop": False}, "local": {"mine@shop": True}}, True),
-    ("the project's word", {"project": {"mine@shop": False}}, False),
+    ("a project does not switch it on", {"user": {"mine@shop": False}, "local": {"mine@shop": True}}, False),
+    ("a project does not switch it off", {"project": {"mine@shop": False}}, True),
     ("management's word", {"local": {"mine@shop": False}, "managed": {"mine@shop": True}}, True),
 ]
 

@@ -576,16 +576,17 @@ def test_its_home_may_be_elsewhere(place: Home, agents: Agents, recorder: Record
     assert recorder.order == ["hook"]
 
 
-def test_a_switch_in_the_repository_leaves_policies_alone(place: Home, agents: Agents, recorder: Recorder) -> None:
+def test_a_switch_in_the_repository_is_about_the_repositorys_hooks(place: Home, agents: Agents, recorder: Recorder) -> None:
     policy = place.root / "etc/github-copilot/policy.d/all.json"
     policy.parent.mkdir(parents=True)
     policy.write_text(json.dumps({"hooks": {"preToolUse": [{"bash": recorder.script("policy")}]}}))
     hooks(place, "preToolUse", recorder.script("user"))
+    place.write(".github/hooks/own.json", {"hooks": {"preToolUse": [{"bash": recorder.script("project")}]}})
     place.write(".github/copilot/settings.json", {"disableAllHooks": True})
 
     agents.hook("claude-code", claude("Bash", command="ls"))
 
-    assert recorder.order == ["policy"]
+    assert recorder.order == ["policy", "user"]
 
 
 def test_a_switch_in_a_file_of_hooks_is_about_that_file(place: Home, agents: Agents, recorder: Recorder) -> None:

@@ -320,9 +320,9 @@ def test_qwen_home_moves_the_settings_of_the_user(place: Home, agents: Agents, r
 
 @pytest.mark.parametrize(
     ("user", "project", "runs"),
-    [(True, None, False), (True, False, True), (False, True, False), (None, None, True)],
+    [(True, None, False), (True, False, False), (False, True, True), (None, None, True)],
 )
-def test_the_nearest_switch_counts(
+def test_a_project_neither_switches_a_users_hooks_off_nor_on(
     user: bool | None, project: bool | None, runs: bool, place: Home, agents: Agents, recorder: Recorder
 ) -> None:
     place.write(USER, {**groups("PreToolUse", recorder.script("hook")), "disableAllHooks": user})

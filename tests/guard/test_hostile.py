@@ -87,6 +87,7 @@ def test_a_hostile_shape_is_asked_about_or_denied(name: str) -> None:
 @pytest.mark.parametrize("count", [1, 50, 51, 100, 499, 500])
 @pytest.mark.parametrize("noop", ["true;", ": &&", "echo x;", "cd . &&", "x=1;", "(true);", "\n"])
 def test_no_number_of_harmless_commands_hides_the_last(noop: str, count: int) -> None:
+    """claude-code-50-subcommands."""
     assert GUARD.command(f"{noop} " * count + TAIL).decision == "deny"
 
 

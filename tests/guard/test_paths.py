@@ -65,6 +65,7 @@ def test_an_alias_is_denied_like_the_path(verb: str) -> None:
      "cat > {} <<E\nx\nE", "curl -o {} http://localhost/x", "install x {}", "rsync x {}"],
 )  # fmt: skip
 def test_settings_are_guarded_against_every_way_to_write(verb: str, path: str) -> None:
+    """CVE-2026-26268, claude-code#29709."""
     assert GUARD.command(verb.format(path)).stops
 
 
@@ -75,6 +76,7 @@ def test_a_path_rule_holds_for_edits_too(tool: str) -> None:
 
 
 def test_links_are_followed(tmp_path: Path) -> None:
+    """CVE-2026-39861, CVE-2026-25724, CVE-2026-50549."""
     project, secret = tmp_path / "project", tmp_path / "keys"
     project.mkdir()
     secret.mkdir()

@@ -25,6 +25,7 @@ FAIRLEAD = (
 
 @pytest.mark.parametrize(("agent", "path"), [pair for pair in SETTINGS if pair[1]], ids=lambda value: value)
 def test_the_file_that_an_agent_reads_its_hooks_from_is_not_changed_without_a_question(agent: str, path: str) -> None:
+    """CVE-2026-26268."""
     assert agent
     assert GUARD.tool("Write", {"file_path": path, "content": "{}"}).rule == "self.settings"
     assert GUARD.command(f"echo x > '{path}'").rule == "self.settings"

@@ -23,6 +23,7 @@ JOINERS = frozenset("\u200c\u200d")
 
 @pytest.mark.parametrize("name", SPELT)
 def test_a_frame_is_broken_however_it_is_spelled(name: str) -> None:
+    """gemini-cli#17237, qwen-code#4115."""
     for frame in SPELT[name]:
         said = clean(f"before {frame} after")
         assert said.startswith(f"before {BROKEN}"), ascii(frame)

@@ -6,6 +6,7 @@ it gets to run leaves a file behind; a connection is seen by a server that waits
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import socket
@@ -368,25 +369,39 @@ def test_nothing_is_trusted_where_nobody_can_be_asked(place: Home, mode: str) ->
     assert not has_run(place)
 
 
-STARTS = ("import fork_exec", "subprocess.run(", "subprocess.Popen(", "os.system(", "create_subprocess_",
-          "os.posix_spawn", "os.exec", "os.fork(")  # fmt: skip
+STARTS = {"run", "Popen", "call", "check_call", "check_output", "system", "fork", "forkpty", "posix_spawn",
+          "posix_spawnp", "popen", "create_subprocess_exec", "create_subprocess_shell"}  # fmt: skip
+FROM = {"subprocess", "os", "asyncio", "_posixsubprocess", "pty"}
+
+
+def starts_programs(path: Path) -> bool:
+    """`subprocess.run(…)` and its like, in code: the guard has such words in its patterns."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    named = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module in FROM]
+    dotted = [node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)]
+    names = [alias.name for node in named for alias in node.names]
+    names += [node.attr for node in dotted if isinstance(node.value, ast.Name) and node.value.id in FROM - {"asyncio"}]
+    names += [node.attr for node in dotted if node.attr.startswith("create_subprocess")]
+    return any(name in STARTS or name.startswith(("exec", "spawn", "fork_exec")) for name in names)
 
 
 def test_only_known_rooms_can_start_programs() -> None:
     """GHSA-77g9-363w-rccq: a second way to run a hook would know nothing of trust."""
     root = Path(fairlead.__file__).parent
-    starters = {
-        path.relative_to(root).as_posix()
-        for path in root.rglob("*.py")
-        if any(word in path.read_text() for word in STARTS)
-    }
+    starters = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if starts_programs(path)}
     assert starters == KNOWN_STARTERS
 
 
 KNOWN_STARTERS = {
     "spawning.py",  # every hook
-    "cli/demo.py",
-    "cli/run.py",
-    "running.py",  # the agent itself
+    "zygote/program/forking.py",  # every hook that is a Python script, in a server
+    "confining/ways.py",  # what sandboxes there are: bubblewrap and our own interpreter
+    "doctor/own_entry.py",  # the interpreter that the user's own settings name
+    "doctor/profile.py",  # the user's own shell profile
     "installing/versions.py",  # `claude --version`
+    "journal/sharing.py",  # ourselves, once more
+    "relay/__init__.py",  # our own relay, for its version
+    "running.py",  # the agent itself
+    "server/statistics.py",  # ourselves, to count
+    "testing/scratch.py",  # git, in a copy of the project
 }

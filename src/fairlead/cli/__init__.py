@@ -9,6 +9,7 @@ COMMANDS = {
     "hook": "be one hook of an agent: what its settings call",
     "check": "validate every configuration file of this project",
     "list": "every hook in force, and where it comes from",
+    "trust": "look at the hooks of this project, and say whether they may run",
     "explain": "what would happen to an event, hook by hook, and why",
     "log": "what happened: every event, which hooks looked at it, and what the agent was told",
     "test": "try the hooks of this project: cases, and whether each comes out as it should",

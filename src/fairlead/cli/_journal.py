@@ -47,7 +47,7 @@ def moment(text: str) -> float:
         return time.time() - int(text[:-1]) * _UNITS[text[-1]]
     try:
         return dt.datetime.fromisoformat(text).timestamp()
-    except ValueError:
+    except (ValueError, OverflowError):
         raise UsageError(f"{text!r} is no time", hint="write 30m, 2h, 3d, or 2026-11-16T12:30") from None
 
 
@@ -64,5 +64,5 @@ def about(whole: Entry) -> str:
     given = given if isinstance(given, dict) else {}
     keys = ("command", "file_path", "path", "url", "pattern", "query", "prompt")
     text = next((given[key] for key in keys if isinstance(given.get(key), str)), "") or payload.get("prompt", "")
-    line = " ".join(str(text).split())
+    line = " ".join(str(_show.concealed(text)).split())
     return line if len(line) <= 80 else f"{line[:79]}…"

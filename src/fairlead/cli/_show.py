@@ -7,6 +7,8 @@ import os
 import sys
 import unicodedata
 
+from fairlead.errors import plain
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -16,12 +18,15 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from fairlead.api import Hooks
+    from fairlead.masking import Masker
 
     Span = tuple[str, str]
     """Text and the name of its style."""
     Cell = str | Span | Sequence[Span]
 
 USAGE = 64
+MASKED = frozenset({"log", "explain", "list", "doctor", "stats", "replay", "test", "check"})
+"""Commands that only look on: no secrets, unless --show-secrets. Where a person decides, nothing is hidden."""
 _STYLES = {
     "deny": "bold red", "error": "bold red", "ask": "bold magenta", "defer": "bold magenta", "warning": "magenta",
     "stop": "bold red", "allow": "green", "none": "dim", "dim": "dim", "title": "bold", "": "",
@@ -46,12 +51,22 @@ def parser(name: str, doc: str) -> Parser:
         allow_abbrev=False,
     )
     made.add_argument("--json", action="store_true", help="the same as JSON, for programs")
+    if name in MASKED:
+        made.add_argument("--show-secrets", action=_Reveal, nargs=0, help="secrets too; else `ghp…(40)` stands for one")
     return made
+
+
+class _Reveal(argparse.Action):
+    def __call__(self, *_words: Any) -> None:
+        _MASKERS.clear()
 
 
 def add_project(to: Parser) -> None:
     to.add_argument("--project", metavar="DIR", type=directory, help="default: the working directory")
-    to.add_argument("--trust-project", action="store_true", help="run the project's hooks too: you vouch for them")
+    to.add_argument("--trust", metavar="DIGEST", action="append", default=[],
+                    help="run the project's hook with this digest (sha256:…); may be repeated")  # fmt: skip
+    vouch = "run whatever hooks the project has: you vouch for them"
+    to.add_argument("--trust-project", action="store_true", help=vouch)
     to.add_argument("--with", metavar="NAME", dest="active", action="append", default=[],
                     help="a skill or subagent whose hooks are on; may be repeated")  # fmt: skip
 
@@ -83,6 +98,7 @@ def load(options: argparse.Namespace, **more: Any) -> Hooks:
         agent=options.agent or "",
         active=options.active,
         trust_project=options.trust_project,
+        trust=options.trust,
         **more,
     )
 
@@ -101,12 +117,16 @@ def here() -> str:
 
 def ending(command: Callable[[list[str]], int], name: str, words: list[str]) -> int:
     """Run a command; whatever happens, its user reads a sentence."""
+    from fairlead import folders
     from fairlead.cli._signals import end_hooks_with_us
     from fairlead.errors import FairleadError, UsageError
 
     _tolerate_any_text()
     end_hooks_with_us()
+    _hide_secrets(name)
     try:
+        if name not in _SHOWS_IT:
+            folders.check(os.environ, here())
         code = command(words)
         sys.stdout.flush()
     except FairleadError as error:
@@ -124,8 +144,12 @@ def ending(command: Callable[[list[str]], int], name: str, words: list[str]) -> 
     return code
 
 
+_SHOWS_IT = frozenset({"check", "list", "explain", "doctor", "guard", "demo", "test"})
+"""What can be looked at where our folders are not the user's own, and writes nothing into them."""
+
+
 def _complain(name: str, message: str) -> None:
-    print(f"fairlead {name}: {visible(message)}", file=sys.stderr)
+    print(f"fairlead {name}: {visible(masker().text(message))}", file=sys.stderr)
 
 
 def _tolerate_any_text() -> None:
@@ -133,6 +157,31 @@ def _tolerate_any_text() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+
+
+# --- secrets -----------------------------------------------------------------------------------------
+
+_MASKERS: list[Masker] = []
+"""Of the view that this process shows; none where nothing is to be hidden."""
+
+
+def _hide_secrets(name: str) -> None:
+    _MASKERS[:] = [masker()] if name in MASKED else []
+
+
+def hides_secrets() -> bool:
+    return bool(_MASKERS)
+
+
+def masker() -> Masker:
+    from fairlead.masking import Masker
+
+    return _MASKERS[0] if _MASKERS else Masker(os.environ)
+
+
+def concealed(value: Any) -> Any:
+    """A text, or all that JSON can say, as this view may show it. Before it is cut: half a secret looks like none."""
+    return _MASKERS[0].value(value) if _MASKERS else value
 
 
 # --- text --------------------------------------------------------------------------------------------
@@ -156,6 +205,7 @@ def visible_lines(text: str) -> str:
 
 
 def shortened(text: str, limit: int = 2000) -> str:
+    text = concealed(text)
     rest = len(text) - limit
     return text if rest <= 0 else f"{text[:limit]}… ({rest:,} more characters; --json has all of them)"
 
@@ -196,17 +246,17 @@ def milliseconds(ms: float | None) -> str:
 
 
 def seconds(timeout: float | None) -> str:
-    return "no time limit" if timeout is None else f"{timeout:g} s"
+    return "no time limit" if timeout is None else f"{plain(timeout)} s"
 
 
 def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def print_json(value: object) -> None:
+def print_json(value: object, *, as_it_is: bool = False) -> None:
     import json
 
-    print(json.dumps(value, indent=2, default=str))
+    print(json.dumps(value if as_it_is else concealed(value), indent=2, default=str))
 
 
 def spaced(text: str) -> str:
@@ -293,7 +343,7 @@ def _spans(cell: Cell) -> Sequence[Span]:
 
 
 def _text(cell: Cell) -> str:
-    return "".join(visible_lines(text) for text, _ in _spans(cell))
+    return "".join(visible_lines(concealed(text)) for text, _ in _spans(cell))
 
 
 def _rich(cell: Cell) -> Text:
@@ -301,7 +351,7 @@ def _rich(cell: Cell) -> Text:
 
     text = Text(overflow="fold")
     for part, style in _spans(cell):
-        text.append(visible_lines(part), style=_STYLES[style])
+        text.append(visible_lines(concealed(part)), style=_STYLES[style])
     return text
 
 

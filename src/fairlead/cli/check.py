@@ -6,6 +6,8 @@ The exit code is 1 if there is an error, and 0 otherwise; warnings do not count.
 
 from __future__ import annotations
 
+import os
+
 from fairlead.cli import _show
 
 TYPE_CHECKING = False
@@ -30,12 +32,24 @@ def _main(words: list[str]) -> int:
     # Who may run is not the question here: an override of the project counts as if it were trusted.
     options.trust_project = True
     hooks = _show.load(options)
-    problems = explaining.check(hooks)
+    files = explaining.files(hooks.setting, active=options.active)
+    problems = [*explaining.check(hooks), *_in_cases(hooks.setting.project, files)]
     if options.json:
         _show.print_json([_as_json(problem) for problem in problems])
     else:
-        _print(problems, explaining.files(hooks.setting, active=options.active), hooks)
+        _print(problems, files, hooks)
     return int(any(problem.level == "error" for problem in problems))
+
+
+def _in_cases(project: str, files: list[str]) -> Sequence[Problem]:
+    """Of the cases for the hooks, where there are any; their file is one more that was looked at."""
+    from fairlead.testing.reading import FILE, read
+
+    path = os.path.join(project, FILE)
+    if not os.path.lexists(path):
+        return ()
+    files.append(path)
+    return read(path).problems
 
 
 def _as_json(problem: Problem) -> dict[str, object]:

@@ -98,3 +98,12 @@ def _print_end(page: _show.Page, examined: Examined) -> None:
     else:
         page.line([("Nothing found", "allow"), (" that keeps a hook from running.", "")])
         page.prose(f"Looked at {looked} of {who}.")
+    _print_detectors(page)
+
+
+def _print_detectors(page: _show.Page) -> None:
+    from fairlead.masking import library
+
+    if not library.is_installed():
+        page.line(("Secrets are found by Fairlead's own detectors alone;", "dim"))
+        page.line(("`pip install 'fairlead[secrets]'` adds those of detect-secrets.", "dim"))

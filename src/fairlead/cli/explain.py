@@ -53,6 +53,7 @@ def _main(words: list[str]) -> int:
         )
     finally:
         sys.stdout = out
+    found = _show.concealed(found)
     if options.json:
         _show.print_json(found)
     else:

@@ -1,7 +1,7 @@
 """Every hook in force: its event, matcher and handler, its time limit, and where it comes from.
 
-Nothing is run. Hooks of the project's own files are shown as "not trusted" unless you say
---trust-project, because that is how they are treated.
+Nothing is run. Hooks of the project's own files that nobody has trusted are shown as "not trusted"; those that are
+not what was trusted, as "changed".
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def _print(found: Sequence[dict[str, Any]], hooks: Hooks) -> None:
         page.rows(rows, widths=(width,), indent=2)
         page.line()
     page.line(_summary(found))
-    if any(entry["state"] == "not trusted" for entry in found):
-        page.prose("Hooks of a project run when you vouch for it: --trust-project.")
+    if any(entry["state"] in ("not trusted", "changed") for entry in found):
+        page.prose("Hooks of a project run after you have looked at them: `fairlead trust`.")
     if hooks.problems:
         page.line(f"{_show.counted(len(hooks.problems), 'problem')} in the files: `fairlead check` says where.")
 
@@ -79,10 +79,13 @@ def _hook(entry: dict[str, Any]) -> list[_show.Span]:
     ]
 
 
+_NOT_IN_FORCE = ("not trusted", "changed", "switched off")
+
+
 def _summary(found: Sequence[dict[str, Any]]) -> str:
     states = [entry["state"] for entry in found]
     parts = [f"{_show.counted(states.count('in force'), 'hook')} in force"]
-    parts += [f"{states.count(state)} {state}" for state in ("not trusted", "switched off") if state in states]
+    parts += [f"{states.count(state)} {state}" for state in _NOT_IN_FORCE if state in states]
     if waiting := sum(state.startswith("only for") for state in states):
         parts.append(f"{waiting} of skills and subagents (--with NAME)")
     return ", ".join(parts) + "."

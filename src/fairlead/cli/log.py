@@ -30,8 +30,9 @@ def _main(words: list[str]) -> int:
     options = _parser().parse_args(words)
     from fairlead.journal import settings
     from fairlead.journal.reading import Log
+    from fairlead.journal.sharing import processors
 
-    log = Log(settings.folder(os.environ))
+    log = Log(settings.folder(os.environ), workers=processors())
     if options.verify:
         return _verify(log, as_json=options.json)
     if options.number is not None:
@@ -40,7 +41,7 @@ def _main(words: list[str]) -> int:
     if options.export:
         from fairlead.journal.exporting import export
 
-        count = export(log, wanted, options.export)
+        count = export(log, wanted, options.export, _show.concealed)
         print(f"{_show.counted(count, 'event')} in {options.export}")
         return 0
     _list(log, wanted, options)
@@ -68,13 +69,16 @@ def _list(log: Log, wanted: Wanted, options: argparse.Namespace) -> None:
     page = _show.Page()
     for entry in found:
         _show_entry(log, entry, page, as_json=options.json)
-    if not found and not options.follow and not options.json:
+    if not found and options.count > 0 and not options.follow and not options.json:
         _nothing(log, page, wanted)
     if options.follow:
-        _follow(log, wanted, place, page, as_json=options.json)
+        shown = {entry["n"] for entry in found}  # what came while we looked has been found twice
+        _follow(log, wanted, place, page, shown, as_json=options.json)
 
 
-def _follow(log: Log, wanted: Wanted, place: tuple[int, int], page: _show.Page, *, as_json: bool) -> None:
+def _follow(
+    log: Log, wanted: Wanted, place: tuple[int, int], page: _show.Page, shown: set[int], *, as_json: bool
+) -> None:
     import sys
     import time
 
@@ -83,7 +87,9 @@ def _follow(log: Log, wanted: Wanted, place: tuple[int, int], page: _show.Page, 
             sys.stdout.flush()
             found, place = log.after(place, wanted)
             for entry in found:
-                _show_entry(log, entry, page, as_json=as_json)
+                if entry["n"] not in shown:
+                    _show_entry(log, entry, page, as_json=as_json)
+            shown = set()
             if not found:
                 time.sleep(_LOOK_AGAIN)
     except KeyboardInterrupt:
@@ -105,7 +111,7 @@ def _show_entry(log: Log, entry: Entry, page: _show.Page, *, as_json: bool) -> N
     if as_json:
         import json
 
-        print(json.dumps(whole, ensure_ascii=True))
+        print(json.dumps(_show.concealed(whole), ensure_ascii=True))
         return
     word = entry["decision"]
     tool = f" {entry['tool']}" if entry["tool"] else ""
@@ -159,6 +165,7 @@ def _print_one(entry: Entry, page: _show.Page) -> None:
     for label, value in (
         ("when", f"{_journal.clock(entry['t'])}, {entry['ms']:.1f} ms"), ("session", entry["session"]),
         ("project", details.get("project", "")), ("input", _input(details)),
+        ("kept", f"a part: the whole had {details['size']:,} bytes" if "size" in details else ""),
     ):  # fmt: skip
         if value:
             page.pair((label, "dim"), value, width=9)
@@ -172,9 +179,10 @@ def _print_one(entry: Entry, page: _show.Page) -> None:
     page.line()
     word = entry["decision"]
     page.line([("decision  ", "dim"), ("nothing to say" if word == "none" else word, word)])
+    said = {**details, **details.get("whole", {})}
     for label in ("reason", "context", "user_message"):
-        if details.get(label):
-            page.pair((label.replace("_", " "), "dim"), _show.shortened(details[label]), width=12)
+        if said.get(label):
+            page.pair((label.replace("_", " "), "dim"), _show.shortened(said[label]), width=12)
     for note in details.get("notes", ()):
         page.pair(("note", "dim"), note, width=12)
     if details.get("reply"):
@@ -236,7 +244,7 @@ def _hint(hook: dict[str, Any], event: str) -> str:
 
 
 def _verify(log: Log, *, as_json: bool) -> int:
-    from fairlead.journal.reading import verify
+    from fairlead.journal.verifying import verify
 
     found = verify(log)
     if as_json:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fairlead.api import Hooks
-    from fairlead.journal.reading import Entry
     from fairlead.replaying import Judged
 
 
@@ -41,11 +40,17 @@ def _main(words: list[str]) -> int:
     from fairlead import replaying
     from fairlead.journal import settings
     from fairlead.journal.reading import Log
+    from fairlead.journal.sharing import processors
 
-    log, wanted = Log(settings.folder(os.environ)), _journal.wanted(options)
-    entries = (log.whole(entry) for entry in log.all(wanted))
-    judged = replaying.replay(_watched(entries, options), lambda *key: _load(options, *key), run_all=options.run_all)
-    found = _Found(judged)
+    log = Log(settings.folder(os.environ))
+    judged = replaying.replay(
+        log,
+        log.all(_journal.wanted(options)),
+        lambda *key: _load(options, *key),
+        run_all=options.run_all,
+        workers=processors(),
+    )
+    found = _Found(_watched(judged, options))
     if options.json:
         _show.print_json(found.as_json())
     else:
@@ -131,19 +136,21 @@ def _print_sum(found: _Found, page: _show.Page) -> None:
         page.line((said, "warning"))
 
 
-def _watched(entries: Iterator[Entry], options: argparse.Namespace) -> Iterator[Entry]:
-    """With how far it is, for who looks on."""
+def _watched(judged: Iterator[Judged], options: argparse.Namespace) -> Iterator[Judged]:
+    """With how many are judged, for who looks on."""
     import sys
+    from itertools import chain
 
     if options.json or not sys.stderr.isatty():
-        yield from entries
+        yield from judged
         return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} events"), TimeElapsedColumn())
+    begun = next(judged, None)  # before there is a thread that draws: with one, no process can be started
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=None)
-        for entry in entries:
-            yield entry
+        for one in chain(() if begun is None else (begun,), judged):
+            yield one
             progress.advance(task)

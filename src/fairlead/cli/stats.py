@@ -39,7 +39,7 @@ def _main(words: list[str]) -> int:
     options = _parser().parse_args(words)
     if options.gently:
         os.nice(15)
-    found = report(options)
+    found = _show.concealed(report(options))
     if options.json:
         _show.print_json(found)
     else:

@@ -259,7 +259,7 @@ def _record(options: argparse.Namespace) -> int:
         entry = log.entry(number)
         if entry is None:
             raise UsageError(f"event {number} is not in the journal", hint="`fairlead log` shows which there are")
-        recorded.append(recording.case_of(entry))
+        recorded.append(recording.case_of(entry, keeps_secrets=not _show.hides_secrets()))
     recording.append(file, recorded)
     _print_recorded(file, recorded, options)
     return 0
@@ -267,11 +267,17 @@ def _record(options: argparse.Namespace) -> int:
 
 def _print_recorded(file: str, recorded: list[Any], options: argparse.Namespace) -> None:
     for number, one in zip(options.record, recorded, strict=True):
-        if one.secret:
-            said = f"event {number} holds what looks like a secret ({one.secret}): look at {_show.near(file)}"
-            print(f"fairlead test: {_show.visible(said)} before you share it", file=sys.stderr)
+        if one.secrets:
+            said = f"event {number} holds what looks like a secret ({', '.join(one.secrets)}): {_what_stands(file)}"
+            print(f"fairlead test: {_show.visible(said)}", file=sys.stderr)
     if options.json:
-        _show.print_json({"file": file, "cases": [one.fields for one in recorded]})
+        _show.print_json({"file": file, "cases": [one.fields for one in recorded]}, as_it_is=True)
         return
     added = f"{_show.counted(len(recorded), 'case')} added to {_show.visible(_show.near(file))}"
     print(f"{added}; try `{_show.program()} test`.")
+
+
+def _what_stands(file: str) -> str:
+    if _show.hides_secrets():
+        return f"in {_show.near(file)} stands another one of the same form, and hooks are tried with that"
+    return f"look at {_show.near(file)} before you share it"

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from fairlead.trust.reviewing import Review, Seen
 
 _WITHOUT = "You work here without the project's hooks. `fairlead trust` asks again."
-_LINES = 80
-"""Of a diff, before the rest is left to the reader's editor."""
 
 
 def main(words: list[str]) -> int:
@@ -126,7 +124,7 @@ def _facts(seen: Seen) -> list[tuple[str, Any]]:
     files = seen.now.files if seen.now is not None else {}
     rows += [("program", f"{path}  sha256:{digest[:12]}…") for path, (_, digest) in files.items()]
     if getattr(handler, "env", None):
-        rows.append(("sets", ", ".join(handler.env)))
+        rows += [("sets", f"{name}={value}") for name, value in handler.env.items()]
     if getattr(handler, "headers", None):
         rows.append(("sends", ", ".join(handler.headers)))
     if seen.problem:
@@ -145,12 +143,8 @@ def _facts(seen: Seen) -> list[tuple[str, Any]]:
 def _show_difference(page: _show.Page, seen: Seen, review: Review) -> None:
     from fairlead.trust.reviewing import difference
 
-    lines = difference(seen, review)
-    for line in lines[:_LINES]:
+    for line in difference(seen, review):
         page.line([(line, _style(line))], indent=9)
-    if len(lines) > _LINES:
-        rest = f"… {len(lines) - _LINES:,} more lines: read the files named above before you say yes"
-        page.line((rest, "warning"), indent=9)
 
 
 def _style(line: str) -> str:
@@ -193,7 +187,9 @@ def _answer(question: str) -> str | None:
         with open("/dev/tty", "r+b", buffering=0) as terminal:
             terminal.write(question.encode())
             return terminal.readline().decode("utf-8", "replace").strip().lower()
-    except (OSError, KeyboardInterrupt):
+    except KeyboardInterrupt:
+        return "no"
+    except OSError:
         return None
 
 

@@ -36,13 +36,13 @@ def harmless(environ: Mapping[str, str], known: Iterable[str], passed: Iterable[
     of the first kind."""
     names = HARMLESS.union(known)
     kept = {name: value for name, value in environ.items() if name in names and not _may_be_secret(value)}
-    for name in _LISTS & kept.keys():
+    for name in LISTS & kept.keys():
         kept[name] = _absolute(kept[name])
-    kept = {name: value for name, value in kept.items() if value or name not in _LISTS}  # an empty one means "here"
+    kept = {name: value for name, value in kept.items() if value or name not in LISTS}  # an empty one means "here"
     return {**kept, **chosen(environ, passed)}
 
 
-_LISTS = frozenset({"PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "NODE_PATH", "GEM_PATH"})
+LISTS = frozenset({"PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "NODE_PATH", "GEM_PATH"})
 
 
 def _absolute(value: str) -> str:

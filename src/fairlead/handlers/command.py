@@ -57,7 +57,7 @@ class Command(Record):
         env, left_out = _environment(given, setting.environ if room is None else room.environ, self.env)
         input_file = ""
         if left_out:
-            input_file = env[INPUT_FILE] = _input_file(given.stdin)
+            input_file = env[INPUT_FILE] = _input_file(given.stdin, setting.environ)
         cwd = env["PWD"] = _existing(self.cwd, event.cwd, setting.project, setting.home)
         argv, program, otherwise = self.words(cwd, env.get("PATH", ""))
         run = Run(
@@ -273,10 +273,12 @@ def _encodable(value: str) -> str:
     return value
 
 
-def _input_file(stdin: bytes) -> str:
+def _input_file(stdin: bytes, environ: Mapping[str, str]) -> str:
     import tempfile
 
-    descriptor, path = tempfile.mkstemp(prefix="fairlead-input-", suffix=".json")
+    from fairlead.folders import temporary
+
+    descriptor, path = tempfile.mkstemp(prefix="fairlead-input-", suffix=".json", dir=temporary(environ))
     with os.fdopen(descriptor, "wb") as file:
         file.write(stdin)
     os.utime(path, ns=(0, os.stat(path).st_mtime_ns))  # so that the first reader moves the time of access

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from fairlead import wire
-from fairlead.errors import InputError
+from fairlead.errors import InputError, plain
 from fairlead.models.framing import Unclear
 from fairlead.models.records import ModelFailed
 
@@ -99,8 +99,8 @@ class _Asking:
         except TimeoutError:
             before = f" (before that: {self._last})" if self._last else ""
             raise self._failed(
-                f"it did not answer within {self._seconds:.3g} s{before}; give the hook a longer `timeout`, or take a "
-                "quicker model"
+                f"it did not answer within {plain(round(self._seconds, 1))} s{before}; "
+                "give the hook a longer `timeout`, or take a quicker model"
             ) from None
 
     async def _with_patience(self) -> Reply:
@@ -135,7 +135,7 @@ class _Asking:
 
         left = max(self._deadline - time.monotonic(), 0.0)
         if trouble.wait is not None and trouble.wait >= left:
-            asked = f"it asks to wait {trouble.wait:.3g} s, and only {left:.3g} s are left"
+            asked = f"it asks to wait {plain(round(trouble.wait, 1))} s, and only {plain(round(left, 1))} s are left"
             raise self._failed(f"{trouble}; {asked}; try again later") from None
         longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (attempt - 1), left / 2)
         pause = random.uniform(0, longest) if trouble.wait is None else trouble.wait  # noqa: S311  # spreads load

@@ -11,6 +11,7 @@ import os
 from fairlead import documents
 from fairlead.errors import ConfigError
 from fairlead.hooks import HookFailed
+from fairlead.locks import locked
 from fairlead.models.records import Profile
 
 TYPE_CHECKING = False
@@ -109,7 +110,7 @@ class _Search:
     def _written(self, name: str) -> Profile | None:
         """`[models.NAME]`, the managed file first."""
         managed, own = self._files()
-        for file in (managed, own):
+        for file in (managed,) if "models" in locked(self._managed, self._environ) else (managed, own):
             models = _models(file, self._environ)
             if name in models:
                 return _Entry(name, models[name], file, self._environ, private=file == own).profile()

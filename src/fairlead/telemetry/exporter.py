@@ -15,6 +15,7 @@ import uuid
 
 from fairlead import wire
 from fairlead.errors import InputError
+from fairlead.masking import Masker
 from fairlead.telemetry import sending, spool
 from fairlead.telemetry.totals import LOST, Totals
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 KINDS = ("traces", "metrics", "logs")
+_PLACES = ("trace", "span", "parent", "state")
 STATE = "state.json"
 BATCH = 256
 """Events in one message."""
@@ -90,6 +92,7 @@ class Exporter:
         from fairlead.telemetry import otlp
 
         self._otlp = otlp
+        self._masker = Masker(environ)
         self._place = place
         self._state = State(place)
         self._to = {kind: sending.Destination(kind, said, environ) for kind in KINDS}
@@ -181,13 +184,19 @@ class Exporter:
     def _record(self, line: bytes) -> dict[str, Any] | None:
         """None for what was cut short when a disk was full, or written by a version that we do not understand."""
         try:
-            record = wire.decode_object(line)
+            record = self._masked(wire.decode_object(line))
             self._otlp.traces([record], {})
             self._otlp.logs([record], {})
             Totals().add([record])
         except Exception:  # noqa: BLE001  # whatever is wrong with it, the others must not suffer
             return None
         return record
+
+    def _masked(self, record: dict[str, Any]) -> dict[str, Any]:
+        """What it says; where it stands in the trace is nobody's secret."""
+        about = {name: record[name] for name in _PLACES if name in record}
+        masked: dict[str, Any] = self._masker.value({name: record[name] for name in record if name not in about})
+        return {**masked, **about}
 
     def _send_one(self, kind: str, records: list[dict[str, Any]], totals: Totals) -> sending.Outcome:
         otlp = self._otlp

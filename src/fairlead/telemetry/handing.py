@@ -79,7 +79,7 @@ def _record(trace: Trace, agent: str, event: Event, decision: Decision, ms: floa
         "tool": str(getattr(event, "tool_name", ""))[:_NAME],
         "call": str(getattr(event, "tool_use_id", ""))[:_NAME],
         "decision": decision.decision,
-        "hooks": [_hook(report, end, content=content) for report in decision.reports if report.span and report.ran],
+        "hooks": [_hook(report, end, content=content) for report in decision.met if report.span and report.ran],
     }
     return {**record, **_content(trace, event, decision)} if content else record
 

@@ -29,19 +29,24 @@ class Recorded(Record):
     """A case, ready to be written."""
 
     fields: dict[str, Any]
-    secret: str = ""
-    """The beginning of something in it that looks like a credential."""
+    secrets: tuple[str, ...] = ()
+    """What in it looks like a credential, as it may be named."""
 
 
-def case_of(entry: Entry) -> Recorded:
-    from fairlead.guard.packs.secrets import literal_secret
+def case_of(entry: Entry, *, keeps_secrets: bool = False) -> Recorded:
+    """With a stand-in for each secret, of the same form and length: what looks for the form decides as it did."""
+    from fairlead.masking import Masker, stand_in
 
     details = entry.get("details", {})
     if not details.get("payload"):
         raise UsageError(f"event {entry['n']} was kept without its payload", hint="it cannot become a case")
+    if details.get("cut"):
+        raise UsageError(f"event {entry['n']} was too long to be kept whole", hint="it cannot become a case")
     where = Where(project=details.get("project", ""), home=os.path.expanduser("~"))
     fields = where.hidden({**_event(entry, where), **_said_elsewhere(details.get("hooks", ())), **_decided(entry)})
-    return Recorded(fields=_plain(fields), secret=literal_secret(wire.encode_text(fields)))
+    masker = Masker(instead=stand_in)
+    masked = masker.value(fields)
+    return Recorded(fields=_plain(fields if keeps_secrets else masked), secrets=masker.found)
 
 
 def _event(entry: Entry, where: Where) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class Bound(Record):
         from fairlead.trust.programs import from_copies
 
         try:
-            copies = self._copies()
+            copies = self._copies(event.cwd)
             work = from_copies(self.inner, self.project, copies, self.root).start(hook, event, setting)
         except ConfigError as error:
             return _refusal(f"{error}; look at it with `fairlead trust`", event)
@@ -73,24 +73,25 @@ class Bound(Record):
             differences.append(changed[0])
         return differences[0] if differences else "nothing of it is trusted"
 
-    def _copies(self) -> str:
+    def _copies(self, cwd: str = "") -> str:
         """Raises ConfigError where no version that was trusted is what lies in the project now."""
         from fairlead.trust import copies
 
         failure: ConfigError | None = None
         for version in reversed(self.trusted):
             try:
-                self._covers(version)
+                self._covers(version, cwd)
                 return copies.of(version, self.project, self.folder)
             except ConfigError as error:
                 failure = failure or error
         raise failure or ConfigError("nothing of it is trusted")
 
-    def _covers(self, version: Trusted) -> None:
-        """A program that was not there when it was trusted is not trusted."""
-        from fairlead.trust.programs import named
+    def _covers(self, version: Trusted, cwd: str = "") -> None:
+        """A program that was not there when it was trusted is not trusted, nor is one of the folder where it runs."""
+        from fairlead.trust.programs import named, started_in
 
-        new = [path for path in named(self.inner, self.project, self.root) if path not in version.files]
+        found = [*named(self.inner, self.project, self.root), *started_in(cwd, self.inner, self.project)]
+        new = [path for path in found if path not in version.files]
         if new:
             raise ConfigError(f"{new[0]} was not there when you trusted it")
 

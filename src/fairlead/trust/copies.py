@@ -92,7 +92,7 @@ def _make(place: str, trusted: Trusted, data: Mapping[str, bytes]) -> None:
         make_private(parent)
         draft = tempfile.mkdtemp(dir=parent, prefix=".")
         for path, (executable, _digest) in trusted.files.items():
-            _write(os.path.join(draft, path), data[path], 0o500 if executable else 0o400)
+            _write(os.path.join(draft, path), data[path], 0o700 if executable else 0o600)
         _swap(draft, place, trusted)
     except OSError as error:
         raise ConfigError(f"no copy of its programs can be made in {parent}: {error.strerror}") from None

@@ -27,7 +27,7 @@ RUNNERS = frozenset(
     sh bash dash zsh ksh fish ash busybox python python3 pypy pypy3 node nodejs deno bun tsx ts-node ruby perl php lua
     pwsh powershell awk gawk jq sed Rscript julia elixir go java osascript tclsh uv uvx pipx poetry pipenv hatch run
     exec env sudo doas time timeout nice nohup setsid stdbuf xargs source . command builtin eval if then else elif while
-    until do not and or ! { npx
+    until do not and or ! { npx run-parts
     """.split()
 )
 """Words after which a file is run, or read as a program."""
@@ -38,6 +38,12 @@ VARIABLES = (
     "CURSOR_PROJECT_DIR", "COPILOT_PROJECT_DIR", "CODEMIE_PROJECT_DIR", "AMCP_PROJECT_DIR", "PROJECT_DIR", "PWD",
 )  # fmt: skip
 """What stands for the project's folder in a command."""
+_SUBSTITUTED = ("git rev-parse --show-toplevel", "pwd")
+"""Commands that print it."""
+_SEARCHED_FOR_PROGRAMS = frozenset({"PATH", "core.hooksPath", "GIT_EXEC_PATH", "LD_LIBRARY_PATH"})
+_SEARCHED_FOR_MODULES = frozenset({"PYTHONPATH", "NODE_PATH", "PERL5LIB", "RUBYLIB", "CLASSPATH", "LUA_PATH"})
+_BLANK = " \t\n"
+_ENDS_WORD = f"{_BLANK};|&()<>"
 
 
 class Named(Record):
@@ -51,15 +57,16 @@ class Named(Record):
     """Whether it is run there; else it is only handed to another program, which may change it."""
 
 
-def in_text(text: str, project: str, root: str = "") -> list[Named]:
+def in_text(text: str, project: str, root: str = "", cwd: str = "") -> list[Named]:
     """Without overlap, in order. Quoted words are looked at whole first: they may hold blanks.
 
-    `root` is the folder of a plugin: what stands after a variable of its own is looked for there, too.
+    `root` is the folder of a plugin: what stands after a variable of its own is looked for there, too; `cwd` is where
+    the command starts, seen from the project.
     """
-    folders = ["", *_folders(text, project), *([root] if root else [])]
+    folders = [cwd, *_folders(text, project), "", *([root] if root else [])] if cwd else _places(text, project, root)
     everything = any(mark in text for mark in _PIPED)
     found: list[Named] = []
-    for start, end, value in (*_quoted(text), *_bare(text)):
+    for start, end, value in (*_quoted(text), *_bare(text), *_glued(text)):
         path = _file(value, project, folders)
         if not path or any(one.start < end and start < one.end for one in found):
             continue
@@ -69,37 +76,167 @@ def in_text(text: str, project: str, root: str = "") -> list[Named]:
     return sorted(found, key=lambda one: one.start)
 
 
-def in_words(words: Sequence[str], project: str, root: str = "") -> list[tuple[int, Named]]:
+def _places(text: str, project: str, root: str) -> list[str]:
+    return ["", *_folders(text, project), *([root] if root else [])]
+
+
+def in_words(words: Sequence[str], project: str, root: str = "", cwd: str = "") -> list[tuple[int, Named]]:
     """Of a program and its arguments: the word, and the program in it. A word may be a whole script for a shell."""
     found = []
     for index, word in enumerate(words):
-        path = _file(_without_variable(word), project, ["", *([root] if root else [])])
+        path = _file(_without_variable(word), project, [cwd, "", *([root] if root else [])])
         before = [one for one in words[:index] if one[:1] != "-"]
         runs = index == 0 or (bool(before) and _runs(before[-1]))
         if path and (runs or is_program(project, path)):
             found.append((index, Named(start=0, end=len(word), path=path, runs=runs)))
-        elif not path and any(mark in word for mark in " \n;|&"):
-            found += [(index, named) for named in in_text(word, project, root)]
+        elif not path and any(mark in word for mark in " \n;|&="):
+            found += [(index, named) for named in in_text(word, project, root, cwd)]
     return found
 
 
-def unseen(text: str, project: str, root: str = "") -> list[str]:
+def in_folders(text: str, project: str, cwd: str = "") -> list[str]:
+    """Programs that it finds by looking: patterns, folders that are run, and those that `PATH` and its like name."""
+    found = [path for pattern in _run_patterns(text) for path in _matching(pattern, project, cwd)]
+    for name, folder in _searched(text, project, cwd):
+        found += _programs_in(folder, project) if name in _SEARCHED_FOR_PROGRAMS else []
+    for folder in _run_folders(text, project, cwd):
+        found += _programs_in(folder, project)
+    return found
+
+
+def _run_patterns(text: str) -> list[str]:
+    words = [(at, word) for at, word in _words(text) if any(mark in word for mark in "*?[")]
+    return [_without_variable(_unquoted(word)) for at, word in words if _is_run(text[:at])]
+
+
+def _matching(pattern: str, project: str, cwd: str) -> list[str]:
+    import glob
+
+    found = sorted(glob.glob(os.path.join(cwd, pattern), root_dir=project))
+    return [path for path in (inside(project, one) for one in found) if path]
+
+
+def _run_folders(text: str, project: str, cwd: str) -> list[str]:
+    """`python3 tools`, `run-parts hooks`"""
+    named = [_without_variable(_unquoted(word)) for at, word in _words(text) if _follows_runner(text[:at])]
+    places = [os.path.normpath(os.path.join(cwd, word)) for word in named if word and word != "."]
+    return [place for place in places if _is_folder(project, place)]
+
+
+def _follows_runner(before: str) -> bool:
+    return bool(before.strip()) and before[-1:] in _BLANK and before.split()[-1] not in ("{", "!") and _is_run(before)
+
+
+def _is_folder(project: str, path: str) -> bool:
+    full = os.path.normpath(os.path.join(project, path))
+    return full.startswith(f"{project}/") and os.path.isdir(full) and _INSTALLED.isdisjoint(path.split("/"))
+
+
+def _programs_in(folder: str, project: str) -> list[str]:
+    names = sorted(os.listdir(os.path.join(project, folder)))
+    found = (inside(project, os.path.join(folder, name)) for name in names)
+    return [path for path in found if path and is_program(project, path)]
+
+
+def _searched(text: str, project: str, cwd: str) -> list[tuple[str, str]]:
+    """Folders of the project in which something is looked for: `PATH=tools:$PATH`."""
+    found = []
+    for _, word in _words(text):
+        name, _, value = _unquoted(word).partition("=")
+        if name in _SEARCHED_FOR_PROGRAMS or name in _SEARCHED_FOR_MODULES:
+            folders = (os.path.normpath(os.path.join(cwd, _without_variable(one) or ".")) for one in value.split(":"))
+            found += [(name, one) for one in folders if one != "." and _is_folder(project, one)]
+    return found
+
+
+def module_folders(text: str, project: str, cwd: str = "") -> list[str]:
+    """Where Python looks for modules."""
+    searched = [folder for name, folder in _searched(text, project, cwd) if name in _SEARCHED_FOR_MODULES]
+    return [*dict.fromkeys((cwd, "", *searched, *(_folders(text, project) if " -c" in text else ())))]
+
+
+def uncovered(text: str, project: str, root: str = "", cwd: str = "") -> list[str]:
+    """Parts of it that run what is found by then: no digest can cover that, and somebody has to know."""
+    found = [f"{name}={folder}" for name, folder in _searched(text, project, cwd) if name in _SEARCHED_FOR_MODULES]
+    found += [word for _, word in _words(text) if _is_installed(_without_variable(_unquoted(word)), project)]
+    found += _computed(text, in_text(text, project, root, cwd))
+    words = [_unquoted(word) for _, word in _words(text)]
+    for word, following in zip(words, words[1:], strict=False):
+        if word.startswith("-exec") and (following == "{}" or _runs(following)):
+            found.append(f"{word} {following}")
+        elif os.path.basename(word) == "xargs" and _runs(following):
+            found.append(f"{word} {following}")
+        elif word[:2] == "-I" and _is_folder(project, word[2:] or following):
+            found.append(word if word[2:] else f"{word} {following}")
+    return list(dict.fromkeys(found))
+
+
+def _is_installed(word: str, project: str) -> bool:
+    return not _INSTALLED.isdisjoint(word.split("/")) and os.path.isfile(os.path.join(project, word))
+
+
+def _computed(text: str, known: Sequence[Named]) -> list[str]:
+    """What is run there comes out of a variable or another command."""
+    found = []
+    for at, word in _words(text):
+        first = at + len(word) - len(word.lstrip("\"'"))
+        is_known = any(one.start < at + len(word) and at < one.end for one in known)
+        if text[first : first + 1] in ("$", "`") and not is_known and _is_run(text[:at]) and not _is_folder_name(word):
+            found.append("$(…)" if text.startswith("$(", first) else word)
+    return found
+
+
+def _is_folder_name(word: str) -> bool:
+    """`$HOME/bin/tool`: a program from elsewhere, or one that is not there, which is said."""
+    word = word.lstrip("\"'")
+    return _variable_end(word, 0) > 0
+
+
+def _words(text: str) -> Iterator[tuple[int, str]]:
+    """As a shell parts them, with their marks; what stands in quotation marks is parted as well."""
+    at = 0
+    while at < len(text):
+        end = at
+        while end < len(text) and text[end] not in _ENDS_WORD:
+            end = _variable_end(text, end) if _variable_end(text, end) > end else end + 1
+        if end > at:
+            yield at, text[at:end]
+        at = end + 1
+
+
+def _unquoted(word: str) -> str:
+    return word.replace('"', "").replace("'", "").replace("\\", "")
+
+
+def _glued(text: str) -> Iterator[tuple[int, int, str]]:
+    """Words with marks in their middle: `hooks"/x.sh"`."""
+    for at, word in _words(text):
+        plain = _unquoted(word)
+        if plain != word and word[-1] not in "{," and len(plain) > 1:
+            yield at, at + len(word), _without_variable(plain)
+
+
+def unseen(text: str, project: str, root: str = "", cwd: str = "") -> list[str]:
     """Words that look like a program of the project and are not there: nothing can be said about what they run."""
-    known = in_text(text, project, root)
+    known = in_text(text, project, root, cwd)
     words = [(start, end, value) for start, end, value in _bare(text) if _looks_like_code(value)]
-    found = [one for one in words if not any(two.start <= one[0] < two.end for two in known)]
+    words = [one for one in words if text[one[0] - 1 : one[0]] not in tuple("*?]}%$\\") or one[0] == 0]
+    found = [one for one in words if not any(two.start < one[1] and one[0] < two.end for two in known)]
     return [text[start:end] for start, end, value in found if not _is_known(value, project)]
 
 
 def _is_known(value: str, project: str) -> bool:
     """It is a file of the project that is not run here, or one from elsewhere that is there."""
-    return bool(inside(project, value)) or (value[:1] == "/" and project not in value and os.path.exists(value))
+    return bool(inside(project, value)) or _is_installed(value, project) or (value[:1] == "/" and project not in value and os.path.exists(value))
 
 
 def modules(text: str) -> list[str]:
-    """`python -m package.module`: Python looks for it where the command runs."""
-    words = text.replace('"', " ").replace("'", " ").split()
-    return [name for word, flag, name in zip(words, words[1:], words[2:], strict=False) if flag == "-m" and _runs(word)]
+    """`python -m package.module`, `python -c 'import module'`: Python looks for it where the command runs."""
+    words = text.replace('"', " ").replace("'", " ").replace(";", " ").replace(",", " import ").split()
+    named = [name for word, flag, name in zip(words, words[1:], words[2:], strict=False) if flag == "-m" and _runs(word)]
+    if "-c" in words and "python" in text:
+        named += [name for word, name in zip(words, words[1:], strict=False) if word in ("import", "from")]
+    return named
 
 
 def is_program(project: str, path: str) -> bool:
@@ -160,7 +297,8 @@ def _quoted(text: str) -> Iterator[tuple[int, int, str]]:
             tail = end + 1
             while tail < len(text) and text[tail] in _PATH:
                 tail += 1
-            yield at, tail, _without_variable(text[at + 1 : end] + text[end + 1 : tail])
+            inner = (at + 1, end) if tail == end + 1 else (at, tail)  # the marks may be those of a program's text
+            yield *inner, _without_variable(text[at + 1 : end] + text[end + 1 : tail])
             at = text.find(mark, end + 1)
 
 
@@ -188,6 +326,8 @@ def _parts(at: int, word: str) -> Iterator[tuple[int, int, str]]:
 
 def _variable_end(text: str, at: int) -> int:
     """Where a variable ends that stands for a folder, as far as one can see: a path follows it."""
+    if text[at] == "`" or text.startswith("$(", at):
+        return _substitution_end(text, at)
     if text[at] != "$":
         return at
     end = text.find("}", at) + 1 if text.startswith("${", at) else at + 1
@@ -198,7 +338,15 @@ def _variable_end(text: str, at: int) -> int:
     return end if name.isidentifier() and is_folder else at
 
 
+def _substitution_end(text: str, at: int) -> int:
+    """Where `$(git rev-parse --show-toplevel)` ends."""
+    begin, mark = (at + 1, "`") if text[at] == "`" else (at + 2, ")")
+    end = text.find(mark, begin)
+    command = text[begin:end].partition(" 2>")[0].strip() if end > 0 else ""
+    return end + 1 if command in _SUBSTITUTED else at
+
+
 def _without_variable(word: str) -> str:
     """`$CLAUDE_PROJECT_DIR/hooks/x.sh` without its beginning."""
-    end = _variable_end(word, 0) if word[:1] == "$" else 0
+    end = _variable_end(word, 0) if word[:1] in ("$", "`") else 0
     return word[end:].lstrip("/") if end else word

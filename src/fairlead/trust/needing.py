@@ -13,8 +13,14 @@ if TYPE_CHECKING:
 MOST = 500
 """Files of one hook: beyond it, somebody has to say what belongs to it."""
 _LARGEST_TEXT = 1 << 20
+_LONGEST_PATH = 1024
 _SHELLS = (".sh", ".bash", ".zsh", ".ksh")
 _SCRIPTS = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
+_DATA = (
+    ".json", ".jsonc", ".json5", ".jsonl", ".toml", ".yaml", ".yml", ".txt", ".csv", ".tsv", ".ini", ".cfg", ".conf",
+    ".md", ".xml", ".sql", ".html", ".tmpl", ".j2", ".list", ".rules", ".re", ".rego", ".env",
+)  # fmt: skip
+"""What a script reads where it lies itself. No logs and no state: these it writes."""
 
 
 def all_of(paths: Iterable[str], project: str) -> list[str]:
@@ -40,6 +46,8 @@ def _named_by(path: str, project: str) -> Iterator[str]:
         yield from _started(text, folder, project)
     elif kind == "script":
         yield from _required(text, folder, project)
+    elif kind == "other":
+        yield from _started(text, folder, project, os.path.splitext(path)[1])
 
 
 def _interpreter(text: str, project: str) -> Iterator[str]:
@@ -65,7 +73,11 @@ def _kind(path: str, text: str) -> str:
         return "python"
     if path.endswith(_SHELLS) or first.endswith("sh") or "sh " in first:
         return "shell"
-    return "script" if path.endswith(_SCRIPTS) or "node" in first else ""
+    if path.endswith(_SCRIPTS) or "node" in first:
+        return "script"
+    if "." not in os.path.basename(path) and not first:  # `sh hooks/check`
+        return "shell"
+    return "other" if path.endswith(naming.CODE) or first else ""
 
 
 def _imports(text: str, folder: str, project: str) -> Iterator[str]:
@@ -100,12 +112,15 @@ def module_files(name: str, folder: str, project: str) -> Iterator[str]:
                 yield path
 
 
-def _started(text: str, folder: str, project: str) -> Iterator[str]:
+def _started(text: str, folder: str, project: str, ending: str = "") -> Iterator[str]:
+    """`ending` is what a language leaves out: `require_relative "lib"`."""
     for line in text.splitlines():
         if line.lstrip().startswith("#"):
             continue
         for word in line.replace('"', " ").replace("'", " ").split():
             yield from _path_in(word, folder, project)
+            if ending:
+                yield from _path_in(word + ending, folder, project)
 
 
 def _path_in(word: str, folder: str, project: str) -> Iterator[str]:
@@ -114,10 +129,16 @@ def _path_in(word: str, folder: str, project: str) -> Iterator[str]:
     for start in ("$", "{", "}"):
         word = word.rpartition(start)[2] if start in word else word
     tail = word.partition("/")[2] if not word.startswith((".", "/")) and ")" in word else word
-    for candidate in (os.path.join(folder, tail.lstrip("/")), tail, _after_first(word, folder)):
+    beside = (os.path.join(folder, tail.lstrip("/")), _after_first(word, folder))
+    for candidate in (*beside, tail, tail.lstrip("/"), _after_first(word, "")):
         path = naming.inside(project, candidate) if candidate else ""
-        if path and naming.is_program(project, path):
+        if path and (naming.is_program(project, path) or _is_data_beside(path, folder)):
             yield path
+
+
+def _is_data_beside(path: str, folder: str) -> bool:
+    """In the project's own folder lies what everybody works on."""
+    return bool(folder) and path.startswith(f"{folder}/") and path.endswith(_DATA)
 
 
 def _after_first(word: str, folder: str) -> str:
@@ -134,3 +155,5 @@ def _required(text: str, folder: str, project: str) -> Iterator[str]:
                     path = naming.inside(project, os.path.join(folder, word + end))
                     if path:
                         yield path
+            elif len(word) <= _LONGEST_PATH:
+                yield from _path_in(word, folder, project)

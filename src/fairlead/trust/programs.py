@@ -24,13 +24,48 @@ def named(handler: Handler, project: str, root: str = "") -> list[str]:
     if isinstance(handler, Background):
         return named(handler.handler, project, root)
     if isinstance(handler, Command):
-        of_modules = _modules(handler, project)
-        if handler.args is None:
-            return [*of_modules, *(one.path for one in naming.in_text(handler.command, project, root))]
-        return [*of_modules, *(one.path for _, one in naming.in_words((handler.command, *handler.args), project, root))]
+        return [*_modules(handler, project), *_in_command(handler, project, root), *_in_variables(handler, project)]
     if isinstance(handler, Script):
         return [path for path in [_script(handler, project)] if path]
     return _module_files(handler, project) if isinstance(handler, Named) else []
+
+
+def _in_command(handler: Command, project: str, root: str) -> list[str]:
+    cwd, looked_for = _cwd(handler, project), naming.in_folders(_text(handler), project, _cwd(handler, project))
+    if handler.args is None:
+        return [*looked_for, *(one.path for one in naming.in_text(handler.command, project, root, cwd))]
+    words = (handler.command, *handler.args)
+    return [*looked_for, *(one.path for _, one in naming.in_words(words, project, root, cwd))]
+
+
+def _in_variables(handler: Command, project: str) -> list[str]:
+    """`BASH_ENV`, `NODE_OPTIONS` and their like run what they name."""
+    cwd, found = _cwd(handler, project), []
+    for name, value in handler.env.items():
+        found += [one.path for one in naming.in_text(value.replace(":", " "), project, "", cwd)]
+        found += naming.in_folders(f"{name}={value}", project, cwd)
+    return found
+
+
+def started_in(cwd: str, handler: Handler, project: str) -> list[str]:
+    """Programs that it finds where the agent works, and would not find in the project's own folder."""
+    if not isinstance(handler, Command) or handler.cwd or not cwd.startswith(f"{project}/"):
+        return []
+    here = os.path.relpath(cwd, project)
+    there = naming.in_folders(_text(handler), project, here)
+    if handler.args is None:
+        return [*there, *(one.path for one in naming.in_text(handler.command, project, here))]
+    return [*there, *(one.path for _, one in naming.in_words((handler.command, *handler.args), project, here))]
+
+
+def _text(handler: Command) -> str:
+    return " ".join((handler.command, *(handler.args or ())))
+
+
+def _cwd(handler: Command, project: str) -> str:
+    """Where it starts, seen from the project; empty for the project itself, and elsewhere."""
+    place = os.path.normpath(os.path.join(project, handler.cwd)) if handler.cwd else project
+    return os.path.relpath(place, project) if place.startswith(f"{project}/") else ""
 
 
 def root_of(hook: Hook) -> str:
@@ -57,17 +92,29 @@ def unseen(handler: Handler, project: str, root: str = "") -> list[str]:
         return unseen(handler.handler, project, root)
     if not isinstance(handler, Command):
         return []
-    return naming.unseen(" ".join((handler.command, *(handler.args or ()))), project, root)
+    return naming.unseen(_text(handler), project, root, _cwd(handler, project))
+
+
+def uncovered(handler: Handler, project: str, root: str = "") -> list[str]:
+    """Parts of it that run whatever is found by then."""
+    if isinstance(handler, Background):
+        return uncovered(handler.handler, project, root)
+    if not isinstance(handler, Command):
+        return []
+    variables = " ".join(f"{name}={value}" for name, value in handler.env.items())
+    return naming.uncovered(f"{_text(handler)} ; {variables}", project, root, _cwd(handler, project))
 
 
 def _modules(handler: Command, project: str) -> list[str]:
     from fairlead.trust.needing import module_files
 
-    names = naming.modules(" ".join((handler.command, *(handler.args or ()))))
+    variables = " ".join(f"{name}={value}" for name, value in handler.env.items())
+    text = _text(handler)
     return [
         path
-        for name in names
-        for path in (*module_files(name, "", project), *module_files(f"{name}.__main__", "", project))
+        for name in naming.modules(text)
+        for folder in naming.module_folders(f"{variables} {text}", project, _cwd(handler, project))
+        for path in (*module_files(name, folder, project), *module_files(f"{name}.__main__", folder, project))
     ]
 
 
@@ -75,9 +122,9 @@ def from_copies(handler: Handler, project: str, copies: str, root: str = "") -> 
     """The same, with the copies in the place of the project's own programs."""
     if isinstance(handler, Command):
         if _modules(handler, project):
-            handler = handler.but(env={**handler.env, "PYTHONPATH": copies, "PYTHONSAFEPATH": "1"})
+            handler = handler.but(env=_python_from(copies, handler, project))
         if handler.args is None:
-            found = naming.in_text(handler.command, project, root)
+            found = naming.in_text(handler.command, project, root, _cwd(handler, project))
             return handler.but(command=_replaced(handler.command, found, copies))
         return _words_replaced(handler, project, copies, root)
     if isinstance(handler, Script):
@@ -88,10 +135,17 @@ def from_copies(handler: Handler, project: str, copies: str, root: str = "") -> 
     return handler
 
 
+def _python_from(copies: str, handler: Command, project: str) -> dict[str, str]:
+    """Modules come from the copies of the folders where they were found."""
+    folders = naming.module_folders(f"PYTHONPATH={handler.env.get('PYTHONPATH', '')}", project, _cwd(handler, project))
+    path = ":".join(os.path.normpath(os.path.join(copies, folder)) for folder in folders)
+    return {**handler.env, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
+
+
 def _words_replaced(handler: Command, project: str, copies: str, root: str) -> Command:
     words = [handler.command, *(handler.args or ())]
     by_word: dict[int, list[naming.Named]] = {}
-    for index, one in naming.in_words(words, project, root):
+    for index, one in naming.in_words(words, project, root, _cwd(handler, project)):
         by_word.setdefault(index, []).append(one)
     for index, found in by_word.items():
         whole = len(found) == 1 and (found[0].start, found[0].end) == (0, len(words[index]))

@@ -8,6 +8,7 @@ import time
 from fairlead import layers
 from fairlead._record import Record
 from fairlead.errors import ConfigError
+from fairlead.journal.writing import sha256
 from fairlead.trust import copies, pins, programs, store
 from fairlead.trust import folder as trust_folder
 from fairlead.trust.definitions import definition, digest_of
@@ -126,7 +127,7 @@ def _seen(hooks: Sequence[Hook], project: str, known: Known, gone: Mapping[tuple
         before=before,
         problem=problem,
         unseen=tuple(programs.unseen(hook.handler, project, programs.root_of(hook))),
-        open_ended=_open_ended(hook),
+        open_ended=_open_ended(hook, project),
     )
 
 
@@ -137,11 +138,12 @@ def _before(hook: Hook, project: str, known: Known, gone: Mapping[tuple[str, str
     return same[-1] if same else gone.get((os.path.relpath(hook.origin.file, project), hook.name))
 
 
-def _open_ended(hook: Hook) -> tuple[str, ...]:
+def _open_ended(hook: Hook, project: str) -> tuple[str, ...]:
     if hook.handler.kind not in ("command", "background"):
         return ()
     words = [os.path.basename(word) for word in hook.handler.describe().split()]
-    return tuple(word for word in dict.fromkeys(words) if word in _OPEN_ENDED)
+    known = [word for word in words if word in _OPEN_ENDED]
+    return tuple(dict.fromkeys((*known, *programs.uncovered(hook.handler, project, programs.root_of(hook)))))
 
 
 def difference(seen: Seen, review: Review) -> list[str]:
@@ -174,15 +176,18 @@ def _present_text(path: str, now: Trusted | None, project: str) -> list[str]:
     if now is None or path not in now.files:
         return []
     try:
-        return _lines(read_program(project, path)[0])
+        data = read_program(project, path)[0]
     except ConfigError as error:
         return [f"({error})"]
+    same = sha256(data) == now.files[path][1]
+    return _lines(data) if same else ["(it has changed while it was looked at: run this again)"]
 
 
 def _lines(data: bytes) -> list[str]:
     if b"\0" in data:
         return [f"(a binary of {len(data):,} bytes)"]
-    return data.decode("utf-8", "backslashreplace").splitlines()
+    lines = data.decode("utf-8", "backslashreplace").split("\n")  # no other sign ends a line for who runs it
+    return lines if lines[-1] else lines[:-1]
 
 
 def accept(review: Review, chosen: Iterable[Seen], how: str) -> None:
