@@ -394,14 +394,16 @@ def test_only_known_rooms_can_start_programs() -> None:
 
 KNOWN_STARTERS = {
     "spawning.py",  # every hook
-    "zygote/program/forking.py",  # every hook that is a Python script, in a server
-    "confining/ways.py",  # what sandboxes there are: bubblewrap and our own interpreter
-    "doctor/own_entry.py",  # the interpreter that the user's own settings name
-    "doctor/profile.py",  # the user's own shell profile
-    "installing/versions.py",  # `claude --version`
-    "journal/sharing.py",  # ourselves, once more
-    "relay/__init__.py",  # our own relay, for its version
+    "confining/limiting.py",  # a hook, behind its limits
+    "zygote/program/forking.py",  # a hook, forked
     "running.py",  # the agent itself
-    "server/statistics.py",  # ourselves, to count
-    "testing/scratch.py",  # git, in a copy of the project
+    "confining/ways.py",  # whether bwrap works
+    "doctor/own_entry.py",  # whether our own command starts
+    "doctor/profile.py",  # the user's own shell profile
+    "guard/code.py",  # only knows the names
+    "installing/versions.py",  # `claude --version`
+    "journal/sharing.py",  # our own workers
+    "relay/__init__.py",  # whether our own relay starts
+    "server/statistics.py",  # `fairlead stats`
+    "testing/scratch.py",  # `git init` in the copy
 }
