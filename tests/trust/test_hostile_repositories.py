@@ -394,13 +394,11 @@ def test_only_known_rooms_can_start_programs() -> None:
 
 KNOWN_STARTERS = {
     "spawning.py",  # every hook
-    "confining/limiting.py",  # a hook, behind its limits
     "zygote/program/forking.py",  # a hook, forked
     "running.py",  # the agent itself
     "confining/ways.py",  # whether bwrap works
     "doctor/own_entry.py",  # whether our own command starts
     "doctor/profile.py",  # the user's own shell profile
-    "guard/code.py",  # only knows the names
     "installing/versions.py",  # `claude --version`
     "journal/sharing.py",  # our own workers
     "relay/__init__.py",  # whether our own relay starts
