@@ -193,6 +193,8 @@ _BRACKETS = frozenset(
     "inst sys systemprompt toolcalls toolresults toolcontent availabletools modelsettings callid think gmask"
     " smask".split()
 )
+_HALVES = frozenset("turn channel tool tool-call tool-response think image audio video".split())
+"""Gemma's tokens, barred on one side: `<|turn>` and `<turn|>`."""
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 
 
@@ -211,13 +213,15 @@ def _is_tag(look: str, at: int) -> bool:
     if look.startswith(("<sys>>", "</sys>>", "<<sys>>", "<</sys>>"), at):
         return True
     if look.startswith("<|", at):
-        return _is_token(look[at + 2 : at + 66])
+        return _is_token(look[at + 2 : at + 66]) or look[at + 2 : at + 20].partition(">")[0] in _HALVES
     begin = _behind_blanks(look, at + 1)
     begin = _behind_blanks(look, begin + 1) if look.startswith("/", begin) else begin
     end = begin
     while end < len(look) and (look[end] in _LETTERS or look[end] in "-:"):
         end += 1
     name = look[begin:end]
+    if name in _HALVES and look.startswith("|>", end):
+        return True
     return bool(name) and (_is_name(name) or _is_alone(look, at, begin, end) or _is_followed(look, name, end))
 
 
@@ -225,7 +229,7 @@ def _is_token(rest: str) -> bool:
     """`<|im_start|>`"""
     inside, closed, _ = rest.partition("|>")
     inside = inside.removeprefix(" ").removesuffix(" ")
-    return bool(closed and inside) and all(one in _LETTERS or one in ".-\u2581" for one in inside)
+    return bool(closed and inside) and (inside == '"' or all(one in _LETTERS or one in ".-\u2581" for one in inside))
 
 
 def _behind_blanks(look: str, at: int) -> int:

@@ -18,6 +18,7 @@ TOKENS = [
     "<\uff5cend\u2581of\u2581sentence\uff5c>", "<<SYS>>", "<</SYS>>", "[INST]", "[/INST]",
     "[TOOL_CALLS]", "[AVAILABLE_TOOLS]", "[SYSTEM_PROMPT]", "[gMASK]",
     "]~b]", "[e~[", "<function=rm>",
+    "<|turn>", "<turn|>", "<|channel>", "<channel|>", "<|tool_response>", "<|Tool_Call>", "<|\"|>",
 ]  # fmt: skip
 TURNS = [
     "\n\nHuman:",
@@ -66,7 +67,7 @@ ORDINARY = [
     "Optional<Human> h; Set<S> s", "for (i=0;i<s;i++) x[i] = s>0;", "#include <system_error>\n#include <sys/stat.h>",
     "<html><body class='x'><p>a &lt; b</p></body></html>", "git push <remote> <branch>", "usage: x [OPTION]... <FILE>",
     "[WARNING] disk [ERROR] full [1/3]", "a[i] = b[[1, 2]]", "x <- y; z -> w; a <= b; c << d; e <> f",
-    "f <| x; y |> g; a <|> b", "humans: 3\nThe assistant said: yes", "http://x.example/?a=<b>&c=[d]",
+    "f <| x; y |> g; a <|> b", "f <|x> y; a<b|>c", "humans: 3\nThe assistant said: yes", "http://x.example/?a=<b>&c=[d]",
     "\u00ab system \u00bb \u2039ok\u203a \u201cquoted\u201d \u2026 \u2013 \u2014",
     "\u0645\u0631\u062d\u0628\u0627 \u05e9\u05dc\u05d5\u05dd \u041f\u0440\u0438\u0432\u0435\u0442",
     "\U0001f469\u200d\U0001f4bb \u2714\ufe0f \u2764\ufe0f\u200d\U0001f525",

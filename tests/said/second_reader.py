@@ -32,12 +32,16 @@ _BRACKETS = (
 )
 
 
+_HALF = "(?:turn|channel|tool(?:-call|-response)?|think|image|audio|video)"
+_HALVES = rf"\|{_HALF}>|{_HALF}\|>|\|\"\|>"
+
+
 def pattern() -> str:
     named = f"(?:[a-z0-9]{{1,20}}:)?(?:{_SYSTEM}|{_HOOKS}|{_TALK}|{_AGENTS})".replace(" ", "")
     begin = r"\s*+(?:/\s*+)?"
     return (
         rf"<(?={begin}(?:(?:{named})(?![a-z0-9])|(?:qwen|antml|anthropic)\s*+:|function\s*+=|(?:{_SHORT})\s*+/?\s*+>)"
-        rf"|/?(?:{_SHORT})\s[^>\n]{{0,200}}>|<?/?sys>>|\|\s?[a-z0-9.\u2581-]{{1,60}}\s?\|>)"
+        rf"|/?(?:{_SHORT})\s[^>\n]{{0,200}}>|<?/?sys>>|\|\s?[a-z0-9.\u2581-]{{1,60}}\s?\|>|{_HALVES})"
         rf"|{_BRACKETS}|(?m:^)[ \t]*(?=(?:human|assistant)[ \t]*:)"
     )
 

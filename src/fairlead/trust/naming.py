@@ -124,7 +124,8 @@ def _run_folders(text: str, project: str, cwd: str) -> list[str]:
 
 
 def _follows_runner(before: str) -> bool:
-    return bool(before.strip()) and before[-1:] in _BLANK and before.split()[-1] not in ("{", "!") and _is_run(before)
+    words = before.split()
+    return bool(words) and before[-1] in _BLANK and words[-1] not in ("{", "!") and _is_run(before)
 
 
 def _is_folder(project: str, path: str) -> bool:
@@ -160,15 +161,20 @@ def uncovered(text: str, project: str, root: str = "", cwd: str = "") -> list[st
     found = [f"{name}={folder}" for name, folder in _searched(text, project, cwd) if name in _SEARCHED_FOR_MODULES]
     found += [word for _, word in _words(text) if _is_installed(_without_variable(_unquoted(word)), project)]
     found += _computed(text, in_text(text, project, root, cwd))
-    words = [_unquoted(word) for _, word in _words(text)]
-    for word, following in zip(words, words[1:], strict=False):
-        if word.startswith("-exec") and (following == "{}" or _runs(following)):
-            found.append(f"{word} {following}")
-        elif os.path.basename(word) == "xargs" and _runs(following):
-            found.append(f"{word} {following}")
-        elif word[:2] == "-I" and _is_folder(project, word[2:] or following):
-            found.append(word if word[2:] else f"{word} {following}")
+    found += _handed_on([_unquoted(word) for _, word in _words(text)], project)
     return list(dict.fromkeys(found))
+
+
+def _handed_on(words: Sequence[str], project: str) -> Iterator[str]:
+    """`find -exec sh`, `xargs sh`, `perl -Ilib`"""
+    from itertools import pairwise
+
+    for word, following in pairwise(words):
+        runs = _runs(following)
+        if (word.startswith("-exec") and (runs or following == "{}")) or (os.path.basename(word) == "xargs" and runs):
+            yield f"{word} {following}"
+        elif word[:2] == "-I" and _is_folder(project, word[2:] or following):
+            yield word if word[2:] else f"{word} {following}"
 
 
 def _is_installed(word: str, project: str) -> bool:
@@ -227,15 +233,21 @@ def unseen(text: str, project: str, root: str = "", cwd: str = "") -> list[str]:
 
 def _is_known(value: str, project: str) -> bool:
     """It is a file of the project that is not run here, or one from elsewhere that is there."""
-    return bool(inside(project, value)) or _is_installed(value, project) or (value[:1] == "/" and project not in value and os.path.exists(value))
+    return (
+        bool(inside(project, value))
+        or _is_installed(value, project)
+        or (value[:1] == "/" and project not in value and os.path.exists(value))
+    )
 
 
 def modules(text: str) -> list[str]:
     """`python -m package.module`, `python -c 'import module'`: Python looks for it where the command runs."""
     words = text.replace('"', " ").replace("'", " ").replace(";", " ").replace(",", " import ").split()
-    named = [name for word, flag, name in zip(words, words[1:], words[2:], strict=False) if flag == "-m" and _runs(word)]
+    named = [
+        name for word, flag, name in zip(words, words[1:], words[2:], strict=False) if flag == "-m" and _runs(word)
+    ]
     if "-c" in words and "python" in text:
-        named += [name for word, name in zip(words, words[1:], strict=False) if word in ("import", "from")]
+        named += [words[at + 1] for at, word in enumerate(words[:-1]) if word in ("import", "from")]
     return named
 
 
@@ -247,6 +259,8 @@ def inside(project: str, path: str) -> str:
     """The path of a regular file of the project, seen from it; empty for everything else."""
     full = os.path.normpath(os.path.join(project, path))
     if not full.startswith(f"{project}/"):
+        full = _by_links(full, project)
+    if not full:
         return ""
     relative = full[len(project) + 1 :]
     if not _INSTALLED.isdisjoint(relative.split("/")):
@@ -257,6 +271,15 @@ def inside(project: str, path: str) -> str:
         return ""
 
 
+def _by_links(path: str, project: str) -> str:
+    """Where it is in the project, if links lead there; else empty."""
+    try:
+        real, root = os.path.realpath(path), os.path.realpath(project)
+    except (OSError, ValueError):
+        return ""
+    return f"{project}{real[len(root) :]}" if real.startswith(f"{root}/") else ""
+
+
 def _file(value: str, project: str, folders: Sequence[str]) -> str:
     if not value or value in (".", ".."):
         return ""
@@ -264,7 +287,7 @@ def _file(value: str, project: str, folders: Sequence[str]) -> str:
 
 
 def _looks_like_code(value: str) -> bool:
-    return value.endswith(CODE) or value.startswith(("./", "../"))
+    return value.endswith(CODE) or (value.startswith(("./", "../")) and not value.endswith(("/", "...")))
 
 
 def _is_run(before: str) -> bool:
