@@ -1,5 +1,5 @@
 # Each target is a script of the same name in scripts/, for those who have no make.
-TARGETS := demo test test-agents check coverage soak bench
+TARGETS := demo test test-agents check coverage soak audit bench
 .PHONY: $(TARGETS) bench-check clean
 $(TARGETS):
 	scripts/$@

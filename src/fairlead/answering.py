@@ -163,6 +163,8 @@ def as_engine(request: Request) -> Result:
     half = dialects.agent_half(request.agent)
     try:
         event: Event = half.read_event(request.raw, request.event_name, request.environ)
+        if dialects.PROJECTS.get(request.agent) != ".":  # where we were called says nothing about an event from stdin
+            request = request.but(project=request.project or _project_of(request))
         hooks = _load(request, event, own=True, reads=(request.agent, "fairlead"))
         spoken, decision = told(half, hooks, event, hooks.fire_sync(event))
         answer = half.write_result(spoken, decision)

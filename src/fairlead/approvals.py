@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from http.client import HTTPConnection, HTTPResponse
     from typing import Any
 
+    from fairlead.outgoing import HangUp
+
 ASK = "/api/internal/interaction-request"
 NOBODY = ("nobody answered in time", "the answer came too late for this call; make the same call again")
 """What the service says where no person has refused."""
@@ -88,9 +90,13 @@ def ask(
     project: str,
     seconds: float,
     log: Callable[[str], None] = lambda _line: None,
+    hang_up: HangUp | None = None,
 ) -> dict[str, Any]:
-    """The answer, as the service gives it: `decision` is `allow` or `block`. Raises NoAnswer."""
-    return _Asking(question, environ, project, seconds, log).answer()
+    """The answer, as the service gives it: `decision` is `allow` or `block`. Raises NoAnswer.
+
+    `hang_up` ends the waiting: an answer that nobody hears would be taken for one that was given.
+    """
+    return _Asking(question, environ, project, seconds, log, hang_up).answer()
 
 
 # --- where -------------------------------------------------------------------------------------------
@@ -253,6 +259,10 @@ class _Line:
         self._socket = connection.sock
         return connection
 
+    def end_with(self, hang_up: HangUp | None) -> None:
+        if hang_up is not None:
+            hang_up.watch(self._socket)
+
     def left(self) -> float:
         """Seconds; never 0, which would mean "do not wait" to a socket."""
         return max(self._ends - time.monotonic(), 0.001)
@@ -330,7 +340,9 @@ class _Asking:
         project: str,
         seconds: float,
         log: Callable[[str], None],
+        hang_up: HangUp | None,
     ) -> None:
+        self._hang_up = hang_up
         self._question = question
         self._environ = environ
         self._project = project
@@ -363,6 +375,7 @@ class _Asking:
         access = self._found()
         line = _Line(access.address, self._ends)
         try:
+            line.end_with(self._hang_up)
             response = line.send(
                 "POST", ASK, access.key, self._written(access), X_M_Hook_Version="1", X_M_Request_ID=self._request_id
             )
@@ -434,6 +447,8 @@ class _Asking:
         """Raises NoAnswer when it is time to give up."""
         import random
 
+        if self._hang_up is not None and self._hang_up.is_set():
+            raise NoAnswer("whoever asked has gone")
         now = time.monotonic()
         if self._was_received and now >= self._ends:
             raise self._nobody()

@@ -21,6 +21,23 @@ class Surroundings(Record):
 _CURRENT: ContextVar[Surroundings | None] = ContextVar("surroundings", default=None)
 
 
+_COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
+
+
+def forget_coerced_locale() -> None:
+    """Python gives a process without a locale one of its own, and what we start would inherit it: hooks get what the
+    agent has, whoever starts them."""
+    if os.environ.get("LC_CTYPE") not in _COERCED:
+        return
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            given = file.read().split(b"\0")
+    except OSError:  # not Linux: it cannot be told apart
+        return
+    if not any(entry.startswith(b"LC_CTYPE=") for entry in given):
+        del os.environ["LC_CTYPE"]
+
+
 def enter(surroundings: Surroundings) -> None:
     """For the task that runs now, and all that it starts."""
     _CURRENT.set(surroundings)

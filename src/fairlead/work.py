@@ -72,7 +72,7 @@ class Result(Record):
 class Call:
     """Work that is a function call in this process."""
 
-    __slots__ = ("arguments", "cancellation", "function", "in_thread", "timeout")
+    __slots__ = ("arguments", "cancellation", "function", "in_thread", "is_instant", "timeout")
 
     def __init__(
         self,
@@ -81,6 +81,7 @@ class Call:
         *,
         timeout: float | None = None,
         in_thread: bool = False,
+        is_instant: bool = False,
         cancellation: Cancellation | None = None,
     ) -> None:
         self.function = function
@@ -88,5 +89,7 @@ class Call:
         self.timeout = timeout
         self.in_thread = in_thread
         """For a blocking function whose time is limited: it cannot be ended, only left behind."""
+        self.is_instant = is_instant
+        """For one of ours that waits for nothing: it needs no event loop, which takes longer to import than it does."""
         self.cancellation = cancellation
         """To be set when nobody waits for the function any more."""

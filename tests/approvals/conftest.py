@@ -90,7 +90,9 @@ class Server(People):
 
     def start(self) -> None:
         words = [*FAIRLEAD, "serve", "--port", str(self.port), "--json"]
-        self._process = subprocess.Popen(words, env=self._place.environ, stdout=subprocess.PIPE, cwd=self._place.root)
+        self._process = subprocess.Popen(
+            words, env=self._place.environ, stdout=subprocess.PIPE, cwd=self._place.project
+        )
         assert self._process.stdout is not None
         assert b"{" in self._process.stdout.readline(), "the server did not start"
         eventually(self._is_up, "the server")
@@ -180,6 +182,8 @@ def start(place: Home) -> Iterator[Start]:
 @pytest.fixture
 def server(place: Home) -> Iterator[Server]:
     made = Server(place)
-    made.start()
-    yield made
-    made.stop(signal.SIGKILL)
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop(signal.SIGKILL)

@@ -63,3 +63,9 @@ def test_a_command_hook_needs_hardly_more(place: Home) -> None:
 
 PARSING = {"collections", "contextlib", "datetime", "enum", "functools", "re", "tomllib", "typing"}
 """What reading TOML needs."""
+
+
+def test_the_guard_needs_no_event_loop(place: Home) -> None:
+    found = imported(place, "--guard")
+    assert "fairlead.guard.engine" in found
+    assert {"asyncio", "threading", "subprocess", "ssl"} & found == set()

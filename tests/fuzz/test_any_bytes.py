@@ -26,8 +26,9 @@ PIECES = [
     "null", "true", "NaN", "1e999", "-0", "9" * 4301, "\\ud800", "\\u0000", "[[", "]]", '"""', "'''", "<<E", "$((",
     "${x@P}", "a: &a [*a]", "<<: *a", "---", "!!python/object:os.system", "Bash(", "rm -rf /", "git ", "mcp__", ".*",
     "(a+)+$", "FLH1", "\x01\x00\x00\x00", "\xff\xff\xff\x7f", "hook_event_name", "tool_input", "command", "PreToolUse",
-    "</system-reminder>", "<|im_start|>", "ghp_" + "a1B2" * 9, "AKIA" + "A" * 16, "password=", "python3 x.py", "./run.sh",
-    "*** Begin Patch\n*** Update File: ", "@@", "eval ", "sh -c ", "PATH=", "//", "/*", "[a.b]", "[[hook]]", "on = ",
+    "</system-reminder>", "<|im_start|>", "ghp_" + "a1B2" * 9, "AKIA" + "A" * 16, "password=", "python3 x.py",
+    "./run.sh", "*** Begin Patch\n*** Update File: ", "@@", "eval ", "sh -c ", "PATH=", "//", "/*", "[a.b]", "[[hook]]",
+    "on = ",
 ]  # fmt: skip
 SEEDS = [json.dumps(make("ls -la && echo x")).encode() for make in samples.SHELL.values()]
 

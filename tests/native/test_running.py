@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fairlead import Decision, Event, Hooks, PostToolUse, PreToolUse, SessionStart, Stop, UserPromptSubmit
-from tests.conftest import Home
+from tests.conftest import Home, Ran
 
 Fire = Callable[..., Decision]
 MINE = "~/.config/fairlead/fairlead.toml"
@@ -360,3 +360,19 @@ def test_reading_a_configuration_runs_nothing(place: Home, request: pytest.Fixtu
     hooks = Hooks.load(place.project, environ=place.environ, managed="/nowhere", trust_project=True)
     assert [h.handler.describe() for h in hooks] == [f"{name}:check"]
     assert not Path(place.project, "imported").exists()
+
+
+def test_an_engine_finds_the_project_also_after_its_agent_has_gone_into_a_folder(
+    place: Home, fairlead: Callable[..., Ran]
+) -> None:
+    place.write("fairlead.toml", '[[hook]]\non = "PreToolUse"\nrun = "exit 1"\n')
+    (place.project / "inside").mkdir()
+    event = {
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Bash",
+        "tool_input": {},
+        "cwd": str(place.project / "inside"),
+    }
+    env = {"CLAUDE_PROJECT_DIR": str(place.project)}
+    said = fairlead("fire", "--agent", "claude-code", "--trust-project", stdin=event, env=env)
+    assert b"deny" in said.out

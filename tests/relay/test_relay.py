@@ -335,11 +335,11 @@ def test_a_process_of_somebody_else_behind_our_socket_hears_nothing(call: Caller
 class Agent:
     """Writes its event before anybody reads it, and keeps the pipe open."""
 
-    def __init__(self, call: Caller, event: bytes, *args: str) -> None:
+    def __init__(self, call: Caller, event: bytes, *args: str, ack_seconds: float = 60, silence: float = 0.2) -> None:
         read, self._write = os.pipe()
         os.write(self._write, event)
         self.process = subprocess.Popen(
-            call.words(*args, silence=0.2),
+            call.words(*args, silence=silence, ack_seconds=ack_seconds),
             stdin=read,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -377,6 +377,31 @@ def test_an_agent_that_never_closes_its_pipe_is_answered_when_its_event_is_whole
     request = server.requests.get(timeout=60)
     assert request is not None
     assert request.stdin == event
+
+
+def test_the_server_is_told_how_much_is_left_of_the_agents_time_when_its_event_has_come(
+    call: Caller, server: Server
+) -> None:
+    """It counts from then on, and would answer after the agent has gone."""
+    server.script = answering(ack(FAILURE), reply(GOOD))
+    with Agent(call, b"{}", "--guard", "--timeout=600") as agent:  # which it waits for the end of: 0.2 seconds
+        assert agent.hears() == GOOD.out
+    request = server.requests.get(timeout=60)
+    assert request is not None
+    assert request.args[0] == b"--guard"
+    assert 300 < float(request.args[1].removeprefix(b"--timeout=")) < 599.9
+
+
+def test_what_was_taken_off_once_is_not_taken_off_again(call: Caller, server: Server) -> None:
+    server.script = hanging()
+    began = time.monotonic()
+    with Agent(call, b"{}", "--timeout", "5000", ack_seconds=0.2, silence=1) as agent:
+        cold = agent.hears()
+    gone = time.monotonic() - began
+    request = server.requests.get(timeout=60)
+    assert request is not None
+    asked, left = float(request.args[1]), float(cold.split(b"<")[-1].partition(b">")[0])
+    assert 5000 - gone - 0.01 <= left <= asked - 0.1  # less by what the server has had
 
 
 def test_half_an_event_is_not_taken_for_all_of_it(call: Caller, server: Server) -> None:

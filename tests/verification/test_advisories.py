@@ -13,7 +13,8 @@ from tests.conftest import Home, Ran
 
 HARMLESS = ("ls", "cat README.md", "git status", "echo hello", "pwd", "wc -l a.txt", "head a.txt", "git log", "date",
             "whoami", "uname -a", "which python3", "sort a.txt", "uniq a.txt", "tail a.txt", "file a.txt", "stat a.txt",
-            "du -sh .", "basename a", "dirname a/b", "git diff", "git show", "cut -f1 a.txt", "nl a.txt", "env")  # fmt: skip
+            "du -sh .", "basename a", "dirname a/b", "git diff", "git show", "cut -f1 a.txt", "nl a.txt",
+            "env")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,13 @@ def test_what_an_expansion_runs_is_not_let_pass_behind_a_harmless_command(guard:
 
 def test_what_the_reader_cannot_read_is_never_allowed(guard: Guard) -> None:
     """gemini-cli#25935: an error of the parser let the command pass."""
-    broken = ["echo $[ x='a[$(touch FLAG)]', x ]", "ls $((a[$(touch x)]))", "ls 'unclosed", "ls $(", "ls <<E\n$(touch x)"]
+    broken = [
+        "echo $[ x='a[$(touch FLAG)]', x ]",
+        "ls $((a[$(touch x)]))",
+        "ls 'unclosed",
+        "ls $(",
+        "ls <<E\n$(touch x)",
+    ]
     assert [text for text in broken if guard.command(text).decision == "allow"] == []
 
 
@@ -83,9 +90,7 @@ def test_another_spelling_of_a_guarded_file_is_the_same_file(guard: Guard, path:
 
 
 @pytest.mark.parametrize("size", [0, 1, 65_535, 65_536, 65_537, 1 << 20, 16 << 20])
-def test_an_event_that_is_cut_off_at_any_size_is_refused(
-    place: Home, fairlead: Callable[..., Ran], size: int
-) -> None:
+def test_an_event_that_is_cut_off_at_any_size_is_refused(place: Home, fairlead: Callable[..., Ran], size: int) -> None:
     """CVE-2026-27780: a gate that could not read a large input let it pass."""
     place.write("~/.config/fairlead/fairlead.toml", '[[hook]]\non = "PreToolUse"\nguard = ["filesystem"]\n')
     whole = b'{"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "' + b"x" * size

@@ -127,7 +127,16 @@ def test_the_hooks_of_a_server_that_lives_are_left_alone(own_server: Server, pla
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"PATH=", b"FAIRLEAD_HOOK_RUN", b"\0" * 160, b"/" * 16, b"0123456789abcde", b"0123456789ABCDEF", b"x" * 99_999],
+    [
+        b"",
+        b"PATH=",
+        b"FAIRLEAD_HOOK_RUN",
+        b"\0" * 160,
+        b"/" * 16,
+        b"0123456789abcde",
+        b"0123456789ABCDEF",
+        b"x" * 99_999,
+    ],
     ids=["nothing", "a variable", "our variable", "zeros", "slashes", "too short", "capitals", "long"],
 )
 def test_a_damaged_note_ends_nobody(tmp_path: Path, content: bytes) -> None:

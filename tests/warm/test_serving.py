@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -31,8 +32,9 @@ def first_lines(place: Home, *words: str, count: int, **environ: str) -> str:
 
 
 def test_it_says_in_one_line_that_hooks_are_answered(place: Home) -> None:
-    said = first_lines(place, count=3)
-    assert f"Hooks are answered from memory, on {place.home}/.local/state/fairlead/hook.sock" in said
+    with tempfile.TemporaryDirectory(prefix="fl", dir="/tmp") as state:  # a socket has 107 bytes for its path
+        said = first_lines(place, count=3, XDG_STATE_HOME=state)
+    assert f"Hooks are answered from memory, on {state}/fairlead/hook.sock" in said
 
 
 def test_where_the_socket_cannot_be_the_inbox_is_open_all_the_same(place: Home) -> None:

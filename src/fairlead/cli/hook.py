@@ -53,8 +53,10 @@ def main(words: list[str]) -> int:
 def _answer(options: Options, started: float) -> Reply:
     from fairlead import dialects
     from fairlead.cli._signals import end_hooks_with_us
+    from fairlead.surroundings import forget_coerced_locale
 
     end_hooks_with_us()
+    forget_coerced_locale()
     if options.agent:
         half = dialects.agent_half(options.agent)
         return _reply(options, half, lambda: _event_for(half), started)

@@ -30,7 +30,9 @@ def _main(words: list[str]) -> int:
     from fairlead.process import MARK
     from fairlead.server.approvers import configured
     from fairlead.server.serving import Options, serve
+    from fairlead.surroundings import forget_coerced_locale
 
+    forget_coerced_locale()
     running.sweep(running.place_of_runs(os.environ))
     os.environ.pop(MARK, None)  # a hook may have started us; what we start for others is not below it
     serve(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fairlead.approvals import NoAnswer, Question
     from fairlead.events import Event
     from fairlead.hooks import Hook, Setting
+    from fairlead.outgoing import HangUp
 
 TIMEOUT = 600.0
 """Seconds, if a hook says nothing about its time."""
@@ -55,19 +56,26 @@ class Approval(Record):
             return Call(self.describe, ())
         limit = setting.limit(hook.timeout)
         seconds = TIMEOUT if limit is None else max(limit - 0.25, limit * 0.8)
-        return Call(self._ask, (hook, event, setting, seconds), timeout=limit, in_thread=True)
+        from fairlead.outgoing import HangUp
+
+        hang_up = HangUp()
+        arguments = (hook, event, setting, seconds, hang_up)
+        return Call(self._ask, arguments, timeout=limit, in_thread=True, cancellation=hang_up)
 
     def asks_about(self, event: Event) -> bool:
         """By any name: a patch is an Edit and a Write too."""
         asked = None if self.tools is None else {*self.tools, *self.input_tools}
         return asked is None or not asked.isdisjoint(names(None, event, everywhere=True))
 
-    def _ask(self, hook: Hook, event: Event, setting: Setting, seconds: float) -> tuple[Any, Question, str]:
+    def _ask(
+        self, hook: Hook, event: Event, setting: Setting, seconds: float, hang_up: HangUp
+    ) -> tuple[Any, Question, str]:
         from fairlead import approvals
 
         question = self._question(hook, event, setting)
         try:
-            found: Any = approvals.ask(question, setting.environ, setting.project, seconds, self.log or _silent)
+            log = self.log or _silent
+            found: Any = approvals.ask(question, setting.environ, setting.project, seconds, log, hang_up)
         except approvals.NoAnswer as nothing:
             found = nothing
         return found, question, setting.agent

@@ -37,7 +37,7 @@ class Guarded:
         self._guard: Guard | None = None
 
     def start(self, _hook: Hook, event: Event, setting: Setting) -> Call:
-        return Call(self._judge, (event, setting))
+        return Call(self._judge, (event, setting), is_instant=True)
 
     def _judge(self, event: Event, setting: Setting) -> Finding | None:
         tool_name = getattr(event, "tool_name", "")

@@ -97,7 +97,7 @@ static _Noreturn void refuse(const char *what, const char *which, int error) {
     _exit(REFUSED);
 }
 
-/* How long the agent waits, by --timeout; 0 where that is not said. With `less`, it is rewritten first. */
+/* How long the agent waits, by --timeout; 0 where that is not said. With `less`, what is left is written there. */
 static double timeout(double less) {
     static char text[64];
     for (char **word = arguments; *word != NULL; word++) {
@@ -107,7 +107,7 @@ static double timeout(double less) {
         if (!(seconds > 0 && seconds < 1e6)) return 0;
         double left = seconds - less > 0.1 ? seconds - less : 0.1;
         snprintf(text, sizeof text, "%s%.3f", apart ? "" : "--timeout=", left);
-        if (less > 0.1) word[apart] = text;
+        if (less > 0.1) word[apart] = text, began += less;
         return left;
     }
     return 0;
@@ -283,7 +283,8 @@ int main(int argc, char **argv) {
     for (int at = 0; at < 3; at++)
         if (signal(ends_us[at], end) == SIG_IGN) signal(ends_us[at], SIG_IGN);
     read_event();
-    double seconds = timeout(0), limit = seconds > 0 && seconds / 3 < ACK_SECONDS ? seconds / 3 : ACK_SECONDS;
+    /* The server counts from now on. */
+    double seconds = timeout(now() - began), limit = seconds > 0 && seconds / 3 < ACK_SECONDS ? seconds / 3 : ACK_SECONDS;
     double ends = now() + limit;
     struct bytes request = {0};
     struct answer failure = {0}, reply = {0};

@@ -103,6 +103,7 @@ class Relay:
         gone = monotonic() - self.began
         if self.hook and limit and gone > 0.1:
             self.cold[place] = f"{before}{max(limit - gone, 0.1):.3f}"
+            self.began += gone
 
     # --- stdin ---------------------------------------------------------------------------------------
 
@@ -152,6 +153,7 @@ class Relay:
         return socket.st_mode & S_IFMT == S_IFSOCK and socket.st_uid == user and is_safe
 
     def ask(self) -> "NoReturn":
+        self._shorten_timeout()  # the server counts from now on
         limit = self._timeout()[0]
         patience = min(ACK_SECONDS, limit / 3) if limit else ACK_SECONDS
         ends = monotonic() + patience

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import socket
+from functools import cache
 from struct import Struct
 
+from fairlead import relay
 from fairlead._record import Record
+from fairlead.installing.commands import program
 
 _CREDENTIALS = Struct("3i")
 _SPACES = ("ns/mnt", "ns/user", "ns/pid", "ns/net", "root")
-_FENCES = (b"NoNewPrivs:", b"Seccomp:", b"CapBnd:", b"CapEff:", b"Groups:")
-"""What a program cannot take off again, and all that it starts has too."""
+_FENCES = (b"NoNewPrivs:", b"Seccomp", b"Cap", b"Uid:", b"Gid:", b"Groups:")
+"""What a program cannot take off again, and all that it starts has too; of seccomp also how many filters there are."""
 
 
 class Stranger(Exception):  # noqa: N818  # it is a fact about them
@@ -22,6 +25,10 @@ class Elsewhere(Exception):  # noqa: N818  # the same
     """A program behind a fence that we are not behind: what it starts must stay there."""
 
 
+class OtherFairlead(Elsewhere):
+    """A relay of another installation, which may be of another version: its own answers are others."""
+
+
 class Caller(Record):
     pid: int
     umask: int
@@ -29,7 +36,7 @@ class Caller(Record):
 
 
 def caller_of(connection: socket.socket) -> Caller:
-    """Raises Stranger, or Elsewhere."""
+    """Raises Stranger, Elsewhere, or OtherFairlead."""
     pid, uid = _credentials(connection)
     if uid != os.getuid():
         raise Stranger(f"process {pid} of user {uid}")
@@ -38,6 +45,7 @@ def caller_of(connection: socket.socket) -> Caller:
     theirs, umask = _fence(pid)
     if theirs != _own_fence():
         raise Elsewhere(f"process {pid} is confined otherwise than this server")
+    _refuse_another_fairlead(pid)
     return Caller(pid=pid, umask=umask)
 
 
@@ -70,9 +78,34 @@ def _fence(pid: int) -> tuple[tuple[object, ...], int]:
     return (*spaces, *(line for line in lines if line.startswith(_FENCES))), umask
 
 
+def _refuse_another_fairlead(pid: int) -> None:
+    """What a relay would become without us is what it asks us to stand in for."""
+    try:
+        words = [os.fsdecode(word) for word in _read(f"/proc/{pid}/cmdline").split(b"\0")]
+    except OSError as error:
+        raise Elsewhere(f"process {pid} cannot be looked at: {error.strerror}") from None
+    before, command = relay.split(words)
+    if before and _place(command) != _own_place():
+        raise OtherFairlead(f"hooks of another Fairlead are left to it: {' '.join(command[:3])}")
+
+
+def _place(command: list[str]) -> tuple[str, ...]:
+    """An interpreter may be called `python` or `python3`; its folder and the file that it runs tell it from others."""
+    return os.path.dirname(command[0]), *command[2:3]
+
+
+@cache
+def _own_place() -> tuple[str, ...]:
+    return _place(program())
+
+
 def _status(pid: int) -> bytes:
+    return _read(f"/proc/{pid}/status")
+
+
+def _read(path: str) -> bytes:
     """At one go: file objects and text would double what it costs."""
-    descriptor = os.open(f"/proc/{pid}/status", os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         return os.read(descriptor, 1 << 16)
     finally:

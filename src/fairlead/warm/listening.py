@@ -17,7 +17,7 @@ from fairlead import surroundings
 from fairlead.errors import UsageError
 from fairlead.surroundings import Surroundings
 from fairlead.warm import answers
-from fairlead.warm.callers import Caller, Elsewhere, Stranger, caller_of
+from fairlead.warm.callers import Caller, Elsewhere, OtherFairlead, Stranger, caller_of
 from fairlead.warm.framing import Garbage, Reader
 from fairlead.warm.loaded import Declined, Loaded
 
@@ -81,6 +81,7 @@ class Listener:
         self._asking = 0
         self._ends = False
         self._lines = 0
+        self._told: set[str] = set()
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
@@ -132,6 +133,11 @@ class Listener:
             with contextlib.suppress(OSError, ValueError):
                 sys.stderr.write(f"fairlead serve: {line}{more}\n")
                 sys.stderr.flush()
+
+    def tell_once(self, line: str) -> None:
+        if line not in self._told and self._lines < _MOST_LINES:
+            self._told.add(line)
+            self.tell(line)
 
     def begin(self, asked: Asked, caller: Caller, started: float) -> Begun:
         """Raises Declined."""
@@ -191,6 +197,9 @@ class _Connection(asyncio.Protocol):
             self._caller = caller_of(transport.get_extra_info("socket"))
         except Stranger as stranger:
             self._listener.tell(f"hung up on {stranger}")
+            return self._hang_up()
+        except OtherFairlead as other:
+            self._listener.tell_once(str(other))
             return self._hang_up()
         except Elsewhere:
             return self._hang_up()
