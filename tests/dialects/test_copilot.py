@@ -576,7 +576,9 @@ def test_its_home_may_be_elsewhere(place: Home, agents: Agents, recorder: Record
     assert recorder.order == ["hook"]
 
 
-def test_a_switch_in_the_repository_is_about_the_repositorys_hooks(place: Home, agents: Agents, recorder: Recorder) -> None:
+def test_a_switch_in_the_repository_is_about_the_repositorys_hooks(
+    place: Home, agents: Agents, recorder: Recorder
+) -> None:
     policy = place.root / "etc/github-copilot/policy.d/all.json"
     policy.parent.mkdir(parents=True)
     policy.write_text(json.dumps({"hooks": {"preToolUse": [{"bash": recorder.script("policy")}]}}))
