@@ -57,18 +57,23 @@ class Server:
         argv = [sys.executable, "-m", "fairlead", "serve", "--port", str(self.port), "--json", *self._words]
         self._process = subprocess.Popen(argv, env=env, stdout=subprocess.PIPE)
         assert self._process.stdout is not None
-        said = json.loads(b"".join(iter(self._process.stdout.readline, b"}\n")) + b"}")
+        said = _said(self._process.stdout)
         self.port = int(said["address"].rpartition(":")[2])
         self.token = (self._home / ".local" / "state" / "fairlead" / "token").read_text()
         self._lines.line = (None, 0.0)
 
     def kill(self) -> None:
         self._process.kill()
-        self._process.wait(60)
+        self._wait()
 
     def close(self) -> None:
         self._process.terminate()
+        self._wait()
+
+    def _wait(self) -> None:
         self._process.wait(60)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
 
     def call(self, method: str, path: str, fields: object = None) -> Any:
         return json.loads(self.read(path, method, fields))
@@ -125,6 +130,16 @@ class Worker:
         self._process.wait(60)
         self._in.close()
         self._out.close()
+
+
+def _said(stdout: IO[bytes]) -> Any:
+    """A JSON object over some lines; a server that could not start ends before."""
+    lines = b""
+    while line := stdout.readline():
+        lines += line
+        if line == b"}\n":
+            return json.loads(lines)
+    raise RuntimeError(f"the server ended at once; it said {lines!r}")
 
 
 def _pipe(found: IO[str] | None) -> IO[str]:

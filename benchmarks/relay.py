@@ -48,7 +48,9 @@ def _suite(folder: Path, rounds: int) -> Suite:
     env = {"HOME": str(folder), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
     cold = [sys.executable, "-I", str(ROOT / "src" / "fairlead" / "__main__.py"), "hook", "--agent", "claude-code"]
     python = [sys.executable, "-I", "-S"]
-    event = json.dumps({**EVENT, "cwd": str(folder)}).encode()
+    project = folder / "project"  # a home that is the project is refused
+    project.mkdir()
+    event = json.dumps({**EVENT, "cwd": str(project)}).encode()
     server = subprocess.Popen(
         [sys.executable, WORKERS / "trivial_server.py", socket],
         stdin=subprocess.PIPE,

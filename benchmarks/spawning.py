@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks import installed
 from benchmarks.measure import Claim, Figure, Suite, Worker, interleave
 
 HERE = Path(__file__).parent
-PEERS = {"amcp-agent": ("amcp-agent==0.13.0", "amcp"), "ankaloop": ("ankaloop==0.18.5", "ankaloop")}
-CACHE = HERE.parent / ".bench"
+PEERS = {"amcp-agent": "amcp", "ankaloop": "ankaloop"}
+"""By the name of their module."""
+COUNTS = (1, 5, 10)
 LIMIT = 1.3
 
 
 def run(rounds: int) -> list[Suite]:
     with tempfile.TemporaryDirectory() as folder:
-        return [_suite(Path(folder), count, rounds if count == 1 else rounds // 2) for count in (1, 10)]
+        return [_suite(Path(folder), count, rounds if count == 1 else rounds // 2) for count in COUNTS]
 
 
 def _suite(folder: Path, count: int, rounds: int) -> Suite:
     home = folder / str(count)
     _write_hooks(home, count)
+    (home / "project").mkdir()
     env = {**os.environ, "HOME": str(home)}
     env.pop("XDG_CONFIG_HOME", None)
     ours = [sys.executable, str(HERE / "workers" / "fairlead_hooks.py")]
@@ -32,15 +34,15 @@ def _suite(folder: Path, count: int, rounds: int) -> Suite:
     workers = {
         "floor, together": Worker([*floor, "together"], env),
         "floor, in a row": Worker([*floor, "row"], env),
-        "fairlead (claude-code: together)": Worker([*ours, "claude-code"], env),
-        "fairlead (amcp: in a row)": Worker([*ours, "amcp"], env),
-        **{name: Worker([str(_python(name)), *_peer(name)], env) for name in PEERS},
+        "fairlead (claude-code: together)": Worker([*ours, "claude-code", str(count)], env),
+        "fairlead (amcp: in a row)": Worker([*ours, "amcp", str(count)], env),
     }
+    missing = _add_peers(workers, env)
     figures = interleave(workers, rounds, warm_up=10)
     for worker in workers.values():
         worker.close()
     title = f"{count} command hook{'s' if count > 1 else ''} (`/bin/true`), one event"
-    return Suite(title, 1e3, "ms", list(figures.values()), _claims(figures, count))
+    return Suite(title, 1e3, "ms", list(figures.values()), _claims(figures, count), missing)
 
 
 def _claims(figures: dict[str, Figure], count: int) -> list[Claim]:
@@ -49,23 +51,21 @@ def _claims(figures: dict[str, Figure], count: int) -> list[Claim]:
         Claim(f"{count} together, against the floor", together, figures["floor, together"], LIMIT),
         Claim(f"{count} in a row, against the floor", row, figures["floor, in a row"], LIMIT),
     ]
-    claims += [Claim(f"{count} in a row, against {name}", row, figures[name], 1.0) for name in PEERS]
+    claims += [Claim(f"{count} in a row, against {name}", row, figures[name], 1.0) for name in PEERS if name in figures]
     return claims
 
 
-def _peer(name: str) -> list[str]:
-    return [str(HERE / "workers" / "amcp_hooks.py"), PEERS[name][1]]
-
-
-def _python(name: str) -> Path:
-    """An environment of its own for each peer."""
-    python = CACHE / name / "bin" / "python"
-    done = CACHE / name / ".installed"
-    if not done.exists():
-        subprocess.run([sys.executable, "-m", "venv", CACHE / name], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", PEERS[name][0]], check=True)
-        done.touch()
-    return python
+def _add_peers(workers: dict[str, Worker], env: dict[str, str]) -> list[str]:
+    """Those that are missing, with the reason."""
+    missing = []
+    for name, module in PEERS.items():
+        try:
+            python = installed.python_of(name)
+        except installed.Missing as why:
+            missing.append(f"{installed.version_of(name)} could not be installed: {why}")
+            continue
+        workers[name] = Worker([python, str(HERE / "workers" / "amcp_hooks.py"), module], env)
+    return missing
 
 
 def _write_hooks(home: Path, count: int) -> None:

@@ -46,7 +46,9 @@ def _suite(folder: Path, rounds: int) -> Suite:
     config.parent.mkdir(parents=True)
     config.write_text(CONFIG)
     env = {"HOME": str(folder), "PATH": os.environ["PATH"]}
-    stdin = json.dumps({**EVENT, "cwd": str(folder)}).encode()
+    project = folder / "project"  # a home that is the project is refused
+    project.mkdir()
+    stdin = json.dumps({**EVENT, "cwd": str(project)}).encode()
     python = [str(_python()), "-I", "-S", "-c"]
     libraries = next((CACHE / "clean" / "lib").glob("python*/site-packages"))
     path = f"import sys; sys.path.append({str(libraries)!r}); "
@@ -59,6 +61,10 @@ def _suite(folder: Path, rounds: int) -> Suite:
             [console, "hook", "--agent", "claude-code"], env, stdin
         ),
     }
+    said = subprocess.run(
+        [console, "hook", "--agent", "claude-code"], input=stdin, env=env, capture_output=True, check=True
+    )
+    assert not said.stdout, f"no hook matches, and it said {said.stdout!r}"
     figures = interleave(contenders, rounds, warm_up=3)
     floor, hook = figures["python -I -S -c pass"], figures["fairlead hook, three hooks, none matches"]
     claims = [
