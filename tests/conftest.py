@@ -22,6 +22,7 @@ def pytest_configure() -> None:
     """A shell that starts us in the background has its children ignore these; what we test must hear them."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"

@@ -51,7 +51,7 @@ def test_a_person_reads_them_by_event(mixed: Home, fairlead: Callable[..., Ran])
     assert "code-agent · project · not trusted · 5 s · .claude/settings.json:7" in text
     assert "codemie · user · 2.5 s · ~/.codemie/codemie-cli.config.json:1" in text
     assert "1 hook in force, 3 not trusted, 1 switched off." in text
-    assert "--trust-project" in text
+    assert "`fairlead trust`" in text
 
 
 def test_problems_in_the_files_are_not_passed_over(mixed: Home, fairlead: Callable[..., Ran]) -> None:

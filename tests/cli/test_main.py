@@ -45,7 +45,9 @@ def test_an_unknown_option_is_a_sentence_and_not_a_verdict(name: str, fairlead: 
     assert ran.out == b""
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("demo", "guard", "serve", "inbox")])
+@pytest.mark.parametrize(
+    "name", [name for name in COMMANDS if name not in ("demo", "guard", "serve", "inbox", "trust")]
+)
 def test_an_unknown_agent_gets_a_suggestion(name: str, fairlead: Callable[..., Ran]) -> None:
     ran = fairlead(name, "--agent", "claudecode")
     assert ran.code == (2 if name == "hook" else 64)

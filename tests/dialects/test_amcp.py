@@ -430,6 +430,7 @@ def test_an_untrusted_project_is_named_to_the_user(place: Home, agents: Agents, 
     ran = fairlead("fire", "--agent", "amcp", stdin=event("PreToolUse", place))
 
     message = f"not run, because this project is not trusted: guard.sh ({place.project}/.amcp/hooks.json)"
+    message += "; look at them with `fairlead trust`"
     assert (ran.code, ran.json) == (0, {"continue": True, "systemMessage": message})
     assert message in ran.err
 

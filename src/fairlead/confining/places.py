@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from fairlead.folders import state_folder
 from fairlead.hooks import HookFailed
@@ -52,7 +53,8 @@ def places(wish: Sandbox, setting: Setting, seen: Iterable[str], *, is_confined:
     found |= {path: HIDDEN for home in homes for path in _secrets(home)}
     found[os.path.realpath(state_folder(setting.environ, setting.home))] = HIDDEN
     found |= {_writable(path, setting, is_confined=is_confined): WRITE for path in wish.write}
-    found |= {name: READ for path in seen for name in _names(path) if kind_of(name, found) == PRIVATE}
+    shown = (*seen, sys.prefix, sys.base_prefix)  # also the interpreter of Python scripts, wherever it lies
+    found |= {name: READ for path in shown for name in _names(path) if kind_of(name, found) == PRIVATE}
     return {path: kind for path, kind in found.items() if path == "/" or os.path.exists(path)}
 
 

@@ -11,6 +11,7 @@ from fairlead.dialects import AGENT_HALVES
 from fairlead.doctor import commands, facts, timeouts
 from fairlead.doctor.finding import Finding
 from fairlead.errors import plain
+from fairlead.folders import state_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -198,8 +199,11 @@ def _was_installed(agent: str, scene: Scene) -> str:
             installed = records.load(records.path_of(folder, agent, scope, where.project))
         except ConfigError:
             continue
-        if installed is not None and installed.files:
-            return installed.files[0].path
+        if installed is not None:
+            own = state_folder(where.environ, where.home)  # where the relay lies
+            theirs = [file.path for file in installed.files if not file.path.startswith(own + os.sep)]
+            if theirs:
+                return theirs[0]
     return ""
 
 

@@ -25,7 +25,6 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
-
 #define REFUSED 2 /* what most agents take for it */
 #ifndef ACK_SECONDS
 #define ACK_SECONDS 1.0
