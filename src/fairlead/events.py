@@ -20,6 +20,10 @@ _INSIDE = ("extra", "spoken")
 """Fields that are no part of an event's JSON."""
 
 
+GUARDED = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit"})
+"""Where nothing has happened yet: a hook of ours without a verdict refuses here, unless it says otherwise."""
+
+
 class Event(Record):
     session_id: str = ""
     transcript_path: str = ""

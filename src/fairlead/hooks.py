@@ -134,8 +134,6 @@ class Setting(Record):
     """Whether an approval really asks somebody; an explanation only says that it would."""
     pass_env: tuple[str, ...] = ()
     """Variables that the user hands on to the hooks of projects, too."""
-    apart: bool = False
-    """Whether functions that files name get a process of their own: a server must not keep what they import."""
 
     def limit(self, timeout: float | None) -> float | None:
         """Seconds that a hook may take now."""

@@ -99,7 +99,7 @@ def of_project(places: Places, agent: str = "") -> tuple[list[Hook], list[Proble
 
 def _refused(error: ConfigError, places: Places) -> Loaded:
     """Nothing that lies in such a folder counts; nor can anybody say what the user's own would have refused."""
-    from fairlead.dialects.native import GUARDED
+    from fairlead.events import GUARDED
     from fairlead.handlers.refusal import Refusal
 
     what = Refusal(reason=f"{error}; {error.hint}")
@@ -281,7 +281,7 @@ def _instead(name: str, source: Source, problem: Problem) -> tuple[Hook, ...]:
     """Our own files hold guards: while one cannot be read, what it may guard is refused. Others have their own ways."""
     if name != "fairlead":
         return ()
-    from fairlead.dialects.native import GUARDED
+    from fairlead.events import GUARDED
     from fairlead.handlers.missing import Unreadable
 
     origin = Origin(dialect=name, layer=source.layer, file=source.path)

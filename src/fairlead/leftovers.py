@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _ROUNDS = 20
 _DEAD = (b"Z", b"X")
+_VARIABLE = b"FAIRLEAD_HOOK_RUN="
+"""`process.MARK`, which imports us."""
 
 
 def below(pid: int) -> dict[int, int]:
@@ -48,7 +50,7 @@ def kill_all(since: int, mark: str, pipes: Collection[str], seen: Mapping[int, i
         state, _parent, moment = _stat(pid)
         if state in _DEAD or moment < since:
             return False
-        return seen.get(pid) == moment or _is_marked(pid, mark) or _writes_to(pid, pipes)
+        return seen.get(pid) == moment or mark.encode() in _marks(pid) or _writes_to(pid, pipes)
 
     _kill(is_ours)
 
@@ -57,10 +59,7 @@ def kill_marked(marks: Collection[bytes]) -> None:
     """Everything that carries one of them, whoever has started it."""
 
     def is_ours(pid: int) -> bool:
-        if not marks or _stat(pid)[0] in _DEAD:
-            return False
-        environ = _read(pid, "environ")
-        return any(mark in environ for mark in marks)
+        return _stat(pid)[0] not in _DEAD and not _marks(pid).isdisjoint(marks)
 
     _kill(is_ours)
 
@@ -143,8 +142,10 @@ def _group(pid: int) -> int:
     return int(fields[2]) if len(fields) > 2 and fields[0] not in _DEAD else 0
 
 
-def _is_marked(pid: int, mark: str) -> bool:
-    return mark.encode() in _read(pid, "environ")
+def _marks(pid: int) -> set[bytes]:
+    """Those of the hooks that it runs in. In another variable such digits mean nothing."""
+    variables = _read(pid, "environ").split(b"\0")
+    return {mark for variable in variables if variable.startswith(_VARIABLE) for mark in variable.split(b"/")[1:]}
 
 
 def _writes_to(pid: int, pipes: Collection[str]) -> bool:

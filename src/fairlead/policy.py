@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fairlead.dialects.native import GUARDED
 from fairlead.errors import Problem
+from fairlead.events import GUARDED
 from fairlead.hooks import Hook, Origin
 
 TYPE_CHECKING = False

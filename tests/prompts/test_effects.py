@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.events import EVENTS, Event
+from fairlead.events import EVENTS, GUARDED, Event
 from fairlead.handlers.prompt import Prompt
 from fairlead.hooks import Hook, HookFailed, Origin
 from fairlead.models.answers import Answer
-from fairlead.models.effects import GUARDED, no_judgement, verdict
+from fairlead.models.effects import no_judgement, verdict
 from fairlead.verdicts import NONE, Verdict
 
 NO = Answer(word="no", reason="it deletes the backups")

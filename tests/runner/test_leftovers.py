@@ -238,14 +238,32 @@ def test_an_exception_while_waiting_leaves_nothing(token: Token) -> None:
 def test_a_stranger_with_a_process_id_that_was_seen_before_is_not_killed(token: Token) -> None:
     """A process id is used again: only together with its start does it name one process."""
     stranger = subprocess.Popen(token.sleep.split())
+    mark = os.urandom(8).hex()  # of nobody, also not of a test that runs beside this one
     try:
-        leftovers.kill_all(0, "0123456789abcdef", [], {stranger.pid: 1, stranger.pid + 10**6: 5})
+        leftovers.kill_all(0, mark, [], {stranger.pid: 1, stranger.pid + 10**6: 5})
         assert stranger.poll() is None
         started = leftovers._stat(stranger.pid)[2]
-        leftovers.kill_all(started + 1, "0123456789abcdef", [], {stranger.pid: started})
+        leftovers.kill_all(started + 1, mark, [], {stranger.pid: started})
         assert stranger.poll() is None
-        leftovers.kill_all(started, "0123456789abcdef", [], {stranger.pid: started})
+        leftovers.kill_all(started, mark, [], {stranger.pid: started})
         assert stranger.wait(20) == -signal.SIGKILL
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+@pytest.mark.parametrize("variable", ["TOKEN", f"X_{process.MARK}", process.MARK])
+def test_only_the_mark_itself_is_a_mark(token: Token, variable: str) -> None:
+    """The same digits in somebody's key are none of our business."""
+    mark = os.urandom(8).hex()
+    stranger = subprocess.Popen(token.sleep.split(), env={"PATH": os.environ["PATH"], variable: f"key/{mark}"})
+    try:
+        leftovers.kill_marked([mark.encode()])
+        leftovers.kill_all(0, mark, [], {})
+        if variable == process.MARK:
+            assert stranger.wait(20) == -signal.SIGKILL
+        else:
+            assert stranger.poll() is None
     finally:
         stranger.kill()
         stranger.wait()

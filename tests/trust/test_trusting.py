@@ -300,6 +300,16 @@ def test_each_form_runs_the_copy_and_not_what_lies_there_by_then(place: Home, ca
     assert str(place.project / "hooks") not in reason
 
 
+def test_a_hook_with_more_programs_than_anybody_looks_at_cannot_be_trusted(place: Home) -> None:
+    place.write("fairlead.toml", '[[hook]]\nname = "many"\non = "PreToolUse"\nrun = "python3 hooks/many.py"\n')
+    place.write("hooks/many.py", "".join(f"import m{number}\n" for number in range(600)))
+    for number in range(600):
+        place.write(f"hooks/m{number}.py", "")
+    only = seen(place, "many")
+    assert only.versions == ()
+    assert "more than 500 files" in only.problem
+
+
 def test_a_module_runs_from_its_copy(place: Home) -> None:
     place.write("fairlead.toml", '[[hook]]\nname = "m"\non = "PreToolUse"\nrun = "python3 -m tools.check"\n')
     place.write("tools/__init__.py", "")

@@ -140,13 +140,17 @@ def test_the_hooks_of_a_server_that_lives_are_left_alone(own_server: Server, pla
     ids=["nothing", "a variable", "our variable", "zeros", "slashes", "too short", "capitals", "long"],
 )
 def test_a_damaged_note_ends_nobody(tmp_path: Path, content: bytes) -> None:
-    environ = {"PATH": os.environ["PATH"], process.MARK: "/0123456789abcdef", "X": "x" * 64 + "/" * 64}
+    mark = f"{os.urandom(7).hex()}ab"  # another in each case, since they run beside each other; with letters
+    content = content.replace(b"0123456789abcde", mark[:15].encode()).replace(
+        b"0123456789ABCDEF", mark.upper().encode()
+    )
+    environ = {"PATH": os.environ["PATH"], process.MARK: f"/{mark}", "X": "x" * 64 + "/" * 64}
     with subprocess.Popen(["sleep", "1000"], env=environ) as other:
         try:
             (tmp_path / "running-1").write_bytes(content)
             noted.end_what_the_dead_have_left(str(tmp_path))
             assert other.poll() is None
-            (tmp_path / "running-1").write_bytes(b"0123456789abcdef")
+            (tmp_path / "running-1").write_bytes(mark.encode())
             noted.end_what_the_dead_have_left(str(tmp_path))  # the control: a note that is whole
             assert other.wait(PATIENCE) == -9
         finally:

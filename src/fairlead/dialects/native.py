@@ -22,6 +22,7 @@ from fairlead.dialects._common import (
 )
 from fairlead.errors import InputError, plain
 from fairlead.events import EVENTS as ALL_EVENTS
+from fairlead.events import GUARDED
 from fairlead.handlers.command import Command, Script
 from fairlead.handlers.function import Named
 from fairlead.hooks import Hook, HookFailed, Origin
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
 NAME = "fairlead"
 TOOLS = None
 EVENTS: Mapping[str, str] = {name: name for name in ALL_EVENTS}
-
-GUARDED = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit"})
-"""Events where a hook without a verdict denies, unless it says otherwise."""
 
 again = never_again
 log = None

@@ -74,7 +74,7 @@ class Named(Record):
     kind: ClassVar[str] = "python"
 
     def start(self, hook: Hook, event: Event, setting: Setting) -> Run | Call:
-        if self.apart or setting.apart:
+        if self.apart:
             from fairlead import apart
 
             return apart.run(self, hook, event, setting)

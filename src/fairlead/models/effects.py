@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairlead.events import GUARDED
 from fairlead.hooks import HookFailed
 from fairlead.models.answers import STOPS
 from fairlead.verdicts import NONE, Verdict
@@ -11,9 +12,6 @@ if TYPE_CHECKING:
     from fairlead.events import Event
     from fairlead.hooks import Hook
     from fairlead.models.answers import Answer
-
-GUARDED = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit"})
-"""Where no judgement is a no."""
 
 
 def no_judgement(hook: Hook, event: Event, why: str) -> Verdict:

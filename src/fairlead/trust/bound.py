@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fairlead._record import Record
 from fairlead.errors import ConfigError
+from fairlead.events import GUARDED
 from fairlead.hooks import HookFailed
 from fairlead.verdicts import deny
 from fairlead.work import Call, Run
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from fairlead.hooks import Handler, Hook, Setting
     from fairlead.trust.records import Trusted
     from fairlead.verdicts import Verdict
-
-_GUARDED = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit"})
 
 
 class Bound(Record):
@@ -115,7 +114,7 @@ class Untrusted(str):
 
 def _refusal(why: str, event: Event) -> Call:
     """What people rely on does not pass unseen, whatever its own system does about failures."""
-    if event.name not in _GUARDED:
+    if event.name not in GUARDED:
         raise HookFailed(why)
     return Call(Untrusted, (why,))
 

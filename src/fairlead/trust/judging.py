@@ -6,11 +6,13 @@ import os
 
 from fairlead._record import Record
 from fairlead.errors import ConfigError, Problem
+from fairlead.events import GUARDED
 from fairlead.hooks import Hook, Origin
 from fairlead.trust import folder as trust_folder
 from fairlead.trust import store
 from fairlead.trust.bound import Bound, Changed
 from fairlead.trust.definitions import definition, digest_of
+from fairlead.trust.records import plugin_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from fairlead.dialects import Places
     from fairlead.trust.records import Trusted
 
-GUARDED = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit"})
 LOOK = "look at it with `fairlead trust`"
 
 
@@ -93,10 +94,13 @@ def _parts(hook: Hook, bench: _Bench) -> list[Hook]:
         return [hook.but(options={**hook.options, "tightens": True})]
     records = bench.known.get(bench.defined[id(hook)], ())
     if records and not bench.refused:
-        root = str(hook.options.get("root") or "")
-        bound = Bound(inner=hook.handler, trusted=tuple(records), project=bench.project, folder=bench.folder, root=root)
-        return [hook.but(handler=bound.around(), options={**hook.options, "confined": True})]
+        handler = _bound(hook, tuple(records), bench).around()
+        return [hook.but(handler=handler, options={**hook.options, "confined": True})]
     return _left_out(hook, _why_not(hook, bench))
+
+
+def _bound(hook: Hook, records: tuple[Trusted, ...], bench: _Bench) -> Bound:
+    return Bound(inner=hook.handler, trusted=records, project=bench.project, folder=bench.folder, root=plugin_of(hook))
 
 
 def _why_not(hook: Hook, bench: _Bench) -> str:

@@ -10,6 +10,8 @@ import os
 import stat
 
 from fairlead._record import Record
+from fairlead.trust.words import BLANK, bare, glued, quoted, unquoted, variable_end, without_variable
+from fairlead.trust.words import words as words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
 
 _INSTALLED = frozenset({"node_modules", ".venv", "venv", ".tox", ".nox", "__pypackages__", ".git", "site-packages"})
 """Folders that an installer fills: what lies there only works where it lies, and no repository brings it."""
-_PATH = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-+@%,/=:")
 CODE = (
     ".sh", ".bash", ".zsh", ".fish", ".py", ".pyw", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".rb", ".pl", ".php",
     ".lua", ".ps1", ".awk", ".jq", ".sed", ".tcl", ".r", ".jl", ".exs", ".go", ".pyz", ".jar",
@@ -33,17 +34,8 @@ RUNNERS = frozenset(
 """Words after which a file is run, or read as a program."""
 _ENDS_COMMAND = ";|&(\n`{"
 _PIPED = ("| sh", "|sh", "| bash", "|bash", "| zsh", "|zsh", "| python", "|python", "| node", "|node", "eval ", "<(")
-VARIABLES = (
-    "CLAUDE_PROJECT_DIR", "FAIRLEAD_PROJECT_DIR", "CODEX_PROJECT_DIR", "GEMINI_PROJECT_DIR", "QWEN_PROJECT_DIR",
-    "CURSOR_PROJECT_DIR", "COPILOT_PROJECT_DIR", "CODEMIE_PROJECT_DIR", "AMCP_PROJECT_DIR", "PROJECT_DIR", "PWD",
-)  # fmt: skip
-"""What stands for the project's folder in a command."""
-_SUBSTITUTED = ("git rev-parse --show-toplevel", "pwd")
-"""Commands that print it."""
 _SEARCHED_FOR_PROGRAMS = frozenset({"PATH", "core.hooksPath", "GIT_EXEC_PATH", "LD_LIBRARY_PATH"})
 _SEARCHED_FOR_MODULES = frozenset({"PYTHONPATH", "NODE_PATH", "PERL5LIB", "RUBYLIB", "CLASSPATH", "LUA_PATH"})
-_BLANK = " \t\n"
-_ENDS_WORD = f"{_BLANK};|&()<>"
 
 
 class Named(Record):
@@ -63,10 +55,10 @@ def in_text(text: str, project: str, root: str = "", cwd: str = "") -> list[Name
     `root` is the folder of a plugin: what stands after a variable of its own is looked for there, too; `cwd` is where
     the command starts, seen from the project.
     """
-    folders = [cwd, *_folders(text, project), "", *([root] if root else [])] if cwd else _places(text, project, root)
+    folders = [cwd, *_folders(text, project), "", root]
     everything = any(mark in text for mark in _PIPED)
     found: list[Named] = []
-    for start, end, value in (*_quoted(text), *_bare(text), *_glued(text)):
+    for start, end, value in (*quoted(text), *bare(text), *glued(text)):
         path = _file(value, project, folders)
         if not path or any(one.start < end and start < one.end for one in found):
             continue
@@ -76,15 +68,11 @@ def in_text(text: str, project: str, root: str = "", cwd: str = "") -> list[Name
     return sorted(found, key=lambda one: one.start)
 
 
-def _places(text: str, project: str, root: str) -> list[str]:
-    return ["", *_folders(text, project), *([root] if root else [])]
-
-
 def in_words(words: Sequence[str], project: str, root: str = "", cwd: str = "") -> list[tuple[int, Named]]:
     """Of a program and its arguments: the word, and the program in it. A word may be a whole script for a shell."""
     found = []
     for index, word in enumerate(words):
-        path = _file(_without_variable(word), project, [cwd, "", *([root] if root else [])])
+        path = _file(without_variable(word), project, [cwd, "", root])
         before = [one for one in words[:index] if one[:1] != "-"]
         runs = index == 0 or (bool(before) and _runs(before[-1]))
         if path and (runs or is_program(project, path)):
@@ -105,8 +93,8 @@ def in_folders(text: str, project: str, cwd: str = "") -> list[str]:
 
 
 def _run_patterns(text: str) -> list[str]:
-    words = [(at, word) for at, word in _words(text) if any(mark in word for mark in "*?[")]
-    return [_without_variable(_unquoted(word)) for at, word in words if _is_run(text[:at])]
+    words = [(at, word) for at, word in words_of(text) if any(mark in word for mark in "*?[")]
+    return [without_variable(unquoted(word)) for at, word in words if _is_run(text[:at])]
 
 
 def _matching(pattern: str, project: str, cwd: str) -> list[str]:
@@ -118,14 +106,14 @@ def _matching(pattern: str, project: str, cwd: str) -> list[str]:
 
 def _run_folders(text: str, project: str, cwd: str) -> list[str]:
     """`python3 tools`, `run-parts hooks`"""
-    named = [_without_variable(_unquoted(word)) for at, word in _words(text) if _follows_runner(text[:at])]
+    named = [without_variable(unquoted(word)) for at, word in words_of(text) if _follows_runner(text[:at])]
     places = [os.path.normpath(os.path.join(cwd, word)) for word in named if word and word != "."]
     return [place for place in places if _is_folder(project, place)]
 
 
 def _follows_runner(before: str) -> bool:
     words = before.split()
-    return bool(words) and before[-1] in _BLANK and words[-1] not in ("{", "!") and _is_run(before)
+    return bool(words) and before[-1] in BLANK and words[-1] not in ("{", "!") and _is_run(before)
 
 
 def _is_folder(project: str, path: str) -> bool:
@@ -142,10 +130,10 @@ def _programs_in(folder: str, project: str) -> list[str]:
 def _searched(text: str, project: str, cwd: str) -> list[tuple[str, str]]:
     """Folders of the project in which something is looked for: `PATH=tools:$PATH`."""
     found = []
-    for _, word in _words(text):
-        name, _, value = _unquoted(word).partition("=")
+    for _, word in words_of(text):
+        name, _, value = unquoted(word).partition("=")
         if name in _SEARCHED_FOR_PROGRAMS or name in _SEARCHED_FOR_MODULES:
-            folders = (os.path.normpath(os.path.join(cwd, _without_variable(one) or ".")) for one in value.split(":"))
+            folders = (os.path.normpath(os.path.join(cwd, without_variable(one) or ".")) for one in value.split(":"))
             found += [(name, one) for one in folders if one != "." and _is_folder(project, one)]
     return found
 
@@ -159,9 +147,9 @@ def module_folders(text: str, project: str, cwd: str = "") -> list[str]:
 def uncovered(text: str, project: str, root: str = "", cwd: str = "") -> list[str]:
     """Parts of it that run what is found by then: no digest can cover that, and somebody has to know."""
     found = [f"{name}={folder}" for name, folder in _searched(text, project, cwd) if name in _SEARCHED_FOR_MODULES]
-    found += [word for _, word in _words(text) if _is_installed(_without_variable(_unquoted(word)), project)]
+    found += [word for _, word in words_of(text) if _is_installed(without_variable(unquoted(word)), project)]
     found += _computed(text, in_text(text, project, root, cwd))
-    found += _handed_on([_unquoted(word) for _, word in _words(text)], project)
+    found += _handed_on([unquoted(word) for _, word in words_of(text)], project)
     return list(dict.fromkeys(found))
 
 
@@ -184,7 +172,7 @@ def _is_installed(word: str, project: str) -> bool:
 def _computed(text: str, known: Sequence[Named]) -> list[str]:
     """What is run there comes out of a variable or another command."""
     found = []
-    for at, word in _words(text):
+    for at, word in words_of(text):
         first = at + len(word) - len(word.lstrip("\"'"))
         is_known = any(one.start < at + len(word) and at < one.end for one in known)
         if text[first : first + 1] in ("$", "`") and not is_known and _is_run(text[:at]) and not _is_folder_name(word):
@@ -195,37 +183,13 @@ def _computed(text: str, known: Sequence[Named]) -> list[str]:
 def _is_folder_name(word: str) -> bool:
     """`$HOME/bin/tool`: a program from elsewhere, or one that is not there, which is said."""
     word = word.lstrip("\"'")
-    return _variable_end(word, 0) > 0
-
-
-def _words(text: str) -> Iterator[tuple[int, str]]:
-    """As a shell parts them, with their marks; what stands in quotation marks is parted as well."""
-    at = 0
-    while at < len(text):
-        end = at
-        while end < len(text) and text[end] not in _ENDS_WORD:
-            end = _variable_end(text, end) if _variable_end(text, end) > end else end + 1
-        if end > at:
-            yield at, text[at:end]
-        at = end + 1
-
-
-def _unquoted(word: str) -> str:
-    return word.replace('"', "").replace("'", "").replace("\\", "")
-
-
-def _glued(text: str) -> Iterator[tuple[int, int, str]]:
-    """Words with marks in their middle: `hooks"/x.sh"`."""
-    for at, word in _words(text):
-        plain = _unquoted(word)
-        if plain != word and word[-1] not in "{," and len(plain) > 1:
-            yield at, at + len(word), _without_variable(plain)
+    return variable_end(word, 0) > 0
 
 
 def unseen(text: str, project: str, root: str = "", cwd: str = "") -> list[str]:
     """Words that look like a program of the project and are not there: nothing can be said about what they run."""
     known = in_text(text, project, root, cwd)
-    words = [(start, end, value) for start, end, value in _bare(text) if _looks_like_code(value)]
+    words = [(start, end, value) for start, end, value in bare(text) if _looks_like_code(value)]
     words = [one for one in words if text[one[0] - 1 : one[0]] not in tuple("*?]}%$\\") or one[0] == 0]
     found = [one for one in words if not any(two.start < one[1] and one[0] < two.end for two in known)]
     return [text[start:end] for start, end, value in found if not _is_known(value, project)]
@@ -305,71 +269,5 @@ def _runs(word: str) -> bool:
 
 def _folders(text: str, project: str) -> list[str]:
     """Folders of the project that are named: `cd hooks && ./check.sh`."""
-    words = [value for _, _, value in (*_quoted(text), *_bare(text))]
+    words = [value for _, _, value in (*quoted(text), *bare(text))]
     return [word for word in words if word and word[0] != "/" and os.path.isdir(os.path.join(project, word))]
-
-
-def _quoted(text: str) -> Iterator[tuple[int, int, str]]:
-    """What stands in quotation marks, with the rest of a path after it."""
-    for mark in "\"'":
-        at = text.find(mark)
-        while at >= 0:
-            end = text.find(mark, at + 1)
-            if end < 0:
-                break
-            tail = end + 1
-            while tail < len(text) and text[tail] in _PATH:
-                tail += 1
-            inner = (at + 1, end) if tail == end + 1 else (at, tail)  # the marks may be those of a program's text
-            yield *inner, _without_variable(text[at + 1 : end] + text[end + 1 : tail])
-            at = text.find(mark, end + 1)
-
-
-def _bare(text: str) -> Iterator[tuple[int, int, str]]:
-    at = 0
-    while at < len(text):
-        end = _variable_end(text, at)
-        if end == at and text[at] not in _PATH:
-            at += 1
-            continue
-        while end < len(text) and text[end] in _PATH:
-            end += 1
-        yield from _parts(at, text[at:end])
-        at = max(end, at + 1)
-
-
-def _parts(at: int, word: str) -> Iterator[tuple[int, int, str]]:
-    """The word, and what follows `=` or `:` in it: `--config=rules.py`."""
-    yield at, at + len(word), _without_variable(word)
-    for mark in "=:":
-        cut = word.find(mark)
-        if 0 <= cut < len(word) - 1:
-            yield at + cut + 1, at + len(word), _without_variable(word[cut + 1 :])
-
-
-def _variable_end(text: str, at: int) -> int:
-    """Where a variable ends that stands for a folder, as far as one can see: a path follows it."""
-    if text[at] == "`" or text.startswith("$(", at):
-        return _substitution_end(text, at)
-    if text[at] != "$":
-        return at
-    end = text.find("}", at) + 1 if text.startswith("${", at) else at + 1
-    while text[at + 1 : at + 2] != "{" and end < len(text) and (text[end].isalnum() or text[end] == "_"):
-        end += 1
-    name = text[at + 1 : end].strip("{}")
-    is_folder = name in VARIABLES or text[end : end + 1] == "/"
-    return end if name.isidentifier() and is_folder else at
-
-
-def _substitution_end(text: str, at: int) -> int:
-    """Where `$(git rev-parse --show-toplevel)` ends."""
-    begin, mark = (at + 1, "`") if text[at] == "`" else (at + 2, ")")
-    end = text.find(mark, begin)
-    command = text[begin:end].partition(" 2>")[0].strip() if end > 0 else ""
-    return end + 1 if command in _SUBSTITUTED else at
-
-
-def _without_variable(word: str) -> str:
-    """`$CLAUDE_PROJECT_DIR/hooks/x.sh` without its beginning."""
-    end = _variable_end(word, 0) if word[:1] in ("$", "`") else 0
-    return word[end:].lstrip("/") if end else word

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from fairlead.errors import ConfigError
 from fairlead.trust import naming
 
 TYPE_CHECKING = False
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 MOST = 500
-"""Files of one hook: beyond it, somebody has to say what belongs to it."""
+"""Files of one hook: nobody looks at more, and what is left out would run unseen."""
 _LARGEST_TEXT = 1 << 20
 _LONGEST_PATH = 1024
 _SHELLS = (".sh", ".bash", ".zsh", ".ksh")
@@ -24,11 +25,16 @@ _DATA = (
 
 
 def all_of(paths: Iterable[str], project: str) -> list[str]:
-    """These files, and those of the project that they import, source or start; seen from the project."""
+    """These files, and those of the project that they import, source or start; seen from the project. Raises
+    ConfigError where there are too many to look at."""
     found: dict[str, None] = {}
     waiting = list(paths)
-    while waiting and len(found) <= MOST:
+    while waiting:
         path = waiting.pop(0)
+        if len(found) > MOST:
+            raise ConfigError(
+                f"{next(iter(found))} pulls in more than {MOST} files of the project: no trust covers that"
+            )
         if path not in found:
             found[path] = None
             waiting += _named_by(path, project)

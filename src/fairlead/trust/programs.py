@@ -54,8 +54,9 @@ def started_in(cwd: str, handler: Handler, project: str) -> list[str]:
     here = os.path.relpath(cwd, project)
     there = naming.in_folders(_text(handler), project, here)
     if handler.args is None:
-        return [*there, *(one.path for one in naming.in_text(handler.command, project, here))]
-    return [*there, *(one.path for _, one in naming.in_words((handler.command, *handler.args), project, here))]
+        return [*there, *(one.path for one in naming.in_text(handler.command, project, root=here))]
+    words = (handler.command, *handler.args)
+    return [*there, *(one.path for _, one in naming.in_words(words, project, root=here))]
 
 
 def _text(handler: Command) -> str:
@@ -66,10 +67,6 @@ def _cwd(handler: Command, project: str) -> str:
     """Where it starts, seen from the project; empty for the project itself, and elsewhere."""
     place = os.path.normpath(os.path.join(project, handler.cwd)) if handler.cwd else project
     return os.path.relpath(place, project) if place.startswith(f"{project}/") else ""
-
-
-def root_of(hook: Hook) -> str:
-    return str(hook.options.get("root") or "")
 
 
 def declared(hook: Hook, project: str) -> list[str]:

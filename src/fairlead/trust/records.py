@@ -90,13 +90,18 @@ def read_program(project: str, path: str) -> tuple[bytes, bool]:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
 
 
+def plugin_of(hook: Hook) -> str:
+    """The folder of the plugin that a hook belongs to; empty for most."""
+    return str(hook.options.get("root") or "")
+
+
 def of_hook(hook: Hook, project: str, *, when: float = 0.0, how: str = "") -> Trusted:
     """As it is now. Slow: it looks at what its programs pull in."""
     from fairlead.trust import needing
-    from fairlead.trust.programs import declared, named, root_of
+    from fairlead.trust.programs import declared, named
 
     files = {}
-    for path in needing.all_of([*named(hook.handler, project, root_of(hook)), *declared(hook, project)], project):
+    for path in needing.all_of([*named(hook.handler, project, plugin_of(hook)), *declared(hook, project)], project):
         data, executable = read_program(project, path)
         files[path] = (executable, sha256(data))
     return Trusted(

@@ -12,7 +12,7 @@ from fairlead.journal.writing import sha256
 from fairlead.trust import copies, pins, programs, store
 from fairlead.trust import folder as trust_folder
 from fairlead.trust.definitions import definition, digest_of
-from fairlead.trust.records import Trusted, of_hook, read_program
+from fairlead.trust.records import Trusted, of_hook, plugin_of, read_program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _seen(hooks: Sequence[Hook], project: str, known: Known, gone: Mapping[tuple
         state="trusted" if is_trusted else "changed" if before is not None else "new",
         before=before,
         problem=problem,
-        unseen=tuple(programs.unseen(hook.handler, project, programs.root_of(hook))),
+        unseen=tuple(programs.unseen(hook.handler, project, plugin_of(hook))),
         open_ended=_open_ended(hook, project),
     )
 
@@ -143,7 +143,7 @@ def _open_ended(hook: Hook, project: str) -> tuple[str, ...]:
         return ()
     words = [os.path.basename(word) for word in hook.handler.describe().split()]
     known = [word for word in words if word in _OPEN_ENDED]
-    return tuple(dict.fromkeys((*known, *programs.uncovered(hook.handler, project, programs.root_of(hook)))))
+    return tuple(dict.fromkeys((*known, *programs.uncovered(hook.handler, project, plugin_of(hook)))))
 
 
 def difference(seen: Seen, review: Review) -> list[str]:
