@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from fairlead import Hook, Hooks, Problem
-from fairlead.dialects import Places, Source, native
+from fairlead.dialects import Places, Source, _native_handlers, _native_hook, native
 from fairlead.events import EVENTS
 from fairlead.schema import schema, schema_text
 from tests.conftest import Home
@@ -275,9 +275,9 @@ def test_a_file_that_is_not_toml_is_one_problem_with_its_place(place: Home) -> N
 
 def test_the_schema_knows_every_key_and_the_reader_too() -> None:
     hook = schema()["properties"]["hook"]["items"]
-    assert set(hook["properties"]) == native._KEYS
+    assert set(hook["properties"]) == _native_hook.KEYS
     assert set(schema()["properties"]) == native._TOP
-    assert [one["required"] for one in hook["oneOf"]] == [[name] for name in native._HANDLERS]
+    assert [one["required"] for one in hook["oneOf"]] == [[name] for name in _native_handlers.HANDLERS]
     from fairlead.dialects import HOOK_HALVES
 
     assert schema()["properties"]["files"]["additionalProperties"]["enum"] == list(HOOK_HALVES)
@@ -310,7 +310,7 @@ _RIGHT: dict[str, st.SearchStrategy[Any]] = {
     "env": st.just({"A": "b"}),
     "tool": st.sampled_from(["Bash", "a|b", "mcp__.*"]),
 }
-_KEYS = sorted(native._KEYS - {"if", "guard", "approval", "prompt", "agent", "http", "mcp_tool"})
+_KEYS = sorted(_native_hook.KEYS - {"if", "guard", "approval", "prompt", "agent", "http", "mcp_tool"})
 _entries = st.builds(
     lambda right, wrong: {**right, **wrong},
     st.fixed_dictionaries(

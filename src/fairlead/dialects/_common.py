@@ -13,7 +13,7 @@ from fairlead.verdicts import NONE, deny, merge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from fairlead.dialects import Places, Source
@@ -221,6 +221,12 @@ class Reader:
             return known[name]
         self.problem(path, f"unknown event {name!r}", did_you_mean(str(name), known))  # YAML: any value is a key
         return ""
+
+    def only(self, table: Mapping[str, Any], known: Collection[str], path: Path) -> None:
+        """Reports keys that nobody reads."""
+        for key in table:
+            if key not in known:
+                self.problem((*path, key), f"unknown key {key!r}", did_you_mean(key, known))
 
     def slips(self, entry: Mapping[Any, Any], known: Sequence[str], path: Path) -> None:
         """Warns of keys that are nearly one of the known ones; other keys may be another system's."""

@@ -47,7 +47,7 @@ def _names(reader: Reader, value: Any, path: Path) -> tuple[str, ...]:
 
 
 def _escalate(reader: Reader, value: Any, path: Path) -> tuple[float | None, tuple[str, ...]]:
-    from fairlead.dialects.native import seconds_in
+    from fairlead.dialects._native_values import seconds_in
 
     if not reader.expect(value, dict, path, 'escalate must be a table, such as { after = "5m", to = ["anna"] }'):
         return None, ()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fairlead.confining import Bounds, Limits, Sandbox
 from fairlead.confining.ways import WAYS
 from fairlead.dialects._common import did_you_mean
+from fairlead.dialects._native_values import seconds_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from fairlead.dialects._common import Path, Reader
@@ -19,7 +19,7 @@ _MOST = (1 << 62) - 2
 _SANDBOX_KEYS = ("network", "write", "by")
 
 
-def bounds(reader: Reader, entry: dict[str, Any], path: Path, seconds_in: Callable[[object], float | None]) -> Bounds:
+def bounds(reader: Reader, entry: dict[str, Any], path: Path) -> Bounds:
     """What can be understood of it. What cannot is reported, and never makes the process freer."""
     names = _names(reader, entry["env"], (*path, "env")) if isinstance(entry.get("env"), list) else None
     if "set" in entry and names is None:
@@ -28,7 +28,7 @@ def bounds(reader: Reader, entry: dict[str, Any], path: Path, seconds_in: Callab
     return Bounds(
         names=names,
         sets={} if names is None and "run" in entry else _variables(reader, entry.get(key, {}), (*path, key)),
-        limits=_limits(reader, entry["limits"], (*path, "limits"), seconds_in) if "limits" in entry else None,
+        limits=_limits(reader, entry["limits"], (*path, "limits")) if "limits" in entry else None,
         sandbox=_sandbox(reader, entry["sandbox"], (*path, "sandbox")) if "sandbox" in entry else None,
     )
 
@@ -54,7 +54,7 @@ def _variables(reader: Reader, value: Any, path: Path) -> dict[str, str]:
     }
 
 
-def _limits(reader: Reader, table: Any, path: Path, seconds_in: Callable[[object], float | None]) -> Limits:
+def _limits(reader: Reader, table: Any, path: Path) -> Limits:
     if not reader.expect(table, dict, path, "limits must be a table"):
         return Limits()
     found: dict[str, int] = {}
@@ -107,9 +107,7 @@ def _sandbox(reader: Reader, value: Any, path: Path) -> Sandbox | None:
         return Sandbox() if value else None
     if not reader.expect(value, dict, path, "sandbox must be true, false or a table"):
         return Sandbox()
-    for key in value:
-        if key not in _SANDBOX_KEYS:
-            reader.problem((*path, key), f"unknown key {key!r}", did_you_mean(key, _SANDBOX_KEYS))
+    reader.only(value, _SANDBOX_KEYS, path)
     network = value.get("network", False)
     if not reader.expect(network, bool, (*path, "network"), "network must be true or false"):
         network = False

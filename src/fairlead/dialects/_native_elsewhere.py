@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from fairlead.dialects import _elsewhere
-from fairlead.dialects._common import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,6 +101,4 @@ def _check_tables(reader: Reader, value: Any, name: str, keys: tuple[str, ...]) 
         path = (name, entry)
         if not reader.expect(table, dict, path, f"[{name}.{entry}] must be a table"):
             continue
-        for key in table:
-            if key not in keys:
-                reader.problem((*path, key), f"unknown key {key!r}", did_you_mean(key, keys))
+        reader.only(table, keys, path)

@@ -34,7 +34,7 @@ def read_fields(data: Mapping[str, Any]) -> tuple[tuple[str, ...], float, list[t
 
 def waiting_seconds(value: object) -> float | None:
     """A number of seconds, or a number and its unit; 0 is at once, None for what is no such time."""
-    from fairlead.dialects.native import seconds_in
+    from fairlead.dialects._native_values import seconds_in
 
     if value == 0 and not isinstance(value, bool):
         return 0.0

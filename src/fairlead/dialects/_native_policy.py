@@ -75,9 +75,7 @@ def policy(reader: Reader, table: Any) -> dict[str, Any]:
 
 
 def _policy(reader: Reader, table: Mapping[str, Any]) -> dict[str, Any]:
-    for key in table:
-        if key not in _POLICY_KEYS:
-            reader.problem(("policy", key), f"unknown key {key!r}", did_you_mean(key, _POLICY_KEYS))
+    reader.only(table, _POLICY_KEYS, ("policy",))
     _names(reader, table, "lock", LOCKABLE)  # who reads such a table asks `locked`
     only = table.get("only_managed_hooks", False)
     reader.expect(only, bool, ("policy", "only_managed_hooks"), "only_managed_hooks must be true or false")
@@ -114,9 +112,7 @@ def trust(reader: Reader, table: Any) -> dict[str, Any]:
     """What is no digest and no name is reported, and vouches for nothing."""
     if not reader.expect(table, dict, ("trust",), "[trust] must be a table"):
         return {}
-    for key in table:
-        if key not in _TRUST_KEYS:
-            reader.problem(("trust", key), f"unknown key {key!r}", did_you_mean(key, _TRUST_KEYS))
+    reader.only(table, _TRUST_KEYS, ("trust",))
     return {
         "pins": [digest for digest in map(_digest, _texts(reader, table, "pins", _digest, _PIN)) if digest],
         "pass_env": _texts(reader, table, "pass_env", str.strip, 'the name of a variable, such as "GITHUB_TOKEN"'),

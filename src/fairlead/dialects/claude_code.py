@@ -247,7 +247,12 @@ def read_event(raw: bytes, event_name: str, _environ: Mapping[str, str]) -> Even
     return Event.from_payload(wire.decode_object(raw), event_name)
 
 
+_NOTHING = Reply()
+
+
 def write_reply(event: Event, decision: Decision) -> Reply:
+    if decision.is_silent:
+        return _NOTHING
     if event.name.startswith("Worktree"):
         return _worktree_reply(event, decision)
     answer = write_result(event, decision)
