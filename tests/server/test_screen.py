@@ -341,17 +341,21 @@ def is_dangerous(character: str) -> bool:
     return hidden or unicodedata.bidirectional(character) in {"R", "AL", "AN"}
 
 
-@pytest.mark.timeout(600)
 async def test_nothing_hostile_reaches_the_terminal(service: Service, agent: Agent) -> None:
-    async with looking(service, size=(160, 200)) as person:
-        for text in HOSTILE:
-            agent.ask("Write", {"file_path": f"/p/{text}", "content": f"before{text}after", text: text}, agent=text)
-        await person.ready(len(HOSTILE))
-        for number in range(len(HOSTILE)):
+    questions = [HOSTILE[start : start + 5] for start in range(0, len(HOSTILE), 5)]  # drawing a screen takes its time
+    async with looking(service, size=(160, 60)) as person:
+        for texts in questions:
+            fields = {text: text for text in texts}
+            content = "\n".join(f"before{text}after" for text in texts)
+            agent.ask(
+                "Write", {"file_path": f"/p/{''.join(texts)}", "content": content, **fields}, agent="".join(texts)
+            )
+        await person.ready(len(questions))
+        for number, texts in enumerate(questions):
             await person.until(lambda: person.app.armed)
             whole = person.app.whole(person.app.items[number])
             assert whole is not None
-            assert "before" in whole["parts"][1]["text"]
+            assert whole["parts"][1]["text"].count("before") == len(texts)
             for keys in (("e",), ("escape",), ("j",)):
                 await person.press(*keys)
                 assert not [hex(ord(c)) for c in person.screen() if is_dangerous(c) and c != "\n"]
