@@ -51,12 +51,26 @@ def test_the_files_of_fairlead_itself_are_refused(path: str) -> None:
     [
         "fairlead uninstall", "fairlead uninstall --yes", "python -m fairlead trust", "python3 -m fairlead init --yes",
         "uvx fairlead trust --all", "fairlead inbox", "pip uninstall -y fairlead", "uv tool uninstall fairlead",
-        "kill $(pgrep -f fairlead)", "sudo fairlead uninstall", "env X=1 fairlead uninstall", "sh -c 'fairlead trust'",
+        "kill $(pgrep -f fairlead)", "kill $(pgrep -f 'fairlead serve')", "pkill -f 'python -m fairlead serve'",
+        "pgrep -f '[f]airlead serve' | xargs kill -9", "kill $(ps aux | grep fairlead | awk '{print $2}')",
+        "systemctl --user stop fairlead", "systemctl --user disable --now fairlead.service",
+        "sudo fairlead uninstall", "env X=1 fairlead uninstall", "sh -c 'fairlead trust'",
     ],
 )  # fmt: skip
 def test_an_agent_does_not_switch_off_what_guards_it(command: str) -> None:
     finding = GUARD.command(command)
     assert (finding.decision, finding.rule) == ("deny", "self.fairlead")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pgrep -f 'fairlead serve'", "ps aux | grep fairlead", "systemctl --user status fairlead", "kill 4711",
+        "pkill -f my-fairlead-demo", "kill $(cat build/server.pid)", "cat fairlead.toml; kill 4711",
+    ],
+)  # fmt: skip
+def test_looking_and_ending_something_else_is_free(command: str) -> None:
+    assert GUARD.command(command).decision == "none"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Hit = tuple[str, str, str, str]
 
-_PRODUCTS = lazy(r"(?:fairlead|claude|codex|gemini|qwen|cursor-agent|copilot|droid|goose|amp|opencode|crush|kimi)\Z")
+_STOPS = frozenset({"stop", "disable", "mask", "kill", "unload", "bootout", "remove"})
 _BY_HAND = "run it by hand, outside the agent"
 
 
@@ -159,6 +159,19 @@ def _hook_tools(call: Call) -> None:
 def _kill(call: Call) -> None:
     if call.name == "pkill" and any(re.search(r"\b(?:guard|hooks?|tool-use)\b", arg) for arg in call.args):
         act(call, "settings", "self.fairlead", "stops what watches over the agent")
-    searched = [arg for other in call.shell.record.calls if other.name in ("pgrep", "pidof") for arg in other.args]
-    if "fairlead" in searched or (any(_PRODUCTS.match(arg) for arg in call.args) and "fairlead" in call.args):
+    calls = call.shell.record.calls
+    filters = ("grep", "awk") if any(other.name == "ps" for other in calls) else ()
+    searched = [arg for other in calls if other.name in ("pgrep", "pidof", *filters) for arg in other.args]
+    if any(map(_names_fairlead, (*call.args, *searched))):
         act(call, "settings", "self.fairlead", "stops Fairlead", decision="deny")
+
+
+@reads("systemctl", "service", "launchctl")
+def _services(call: Call) -> None:
+    if _STOPS.intersection(call.args) and any(map(_names_fairlead, call.args)):
+        act(call, "settings", "self.fairlead", "stops Fairlead", decision="deny")
+
+
+def _names_fairlead(word: str) -> bool:
+    """Also as `[f]airlead`, so that a search does not find itself, or with the rest of a command line."""
+    return re.search(r"(?:\A|[\s/^])fairlead(?:\.service)?(?:\Z|[\s/$])", re.sub(r"\[(.)\]", r"\1", word)) is not None
