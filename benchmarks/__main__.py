@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from benchmarks import (
     approvals,
+    crowd,
     events,
     functions,
     growth,
@@ -47,6 +48,7 @@ RUNS = {
     "guard": Run(guard.run, 60, 30),
     "journal": Run(journal.run, 20, 0),
     "approvals": Run(approvals.run, 1000, 0),
+    "crowd": Run(crowd.run, 10_000, 0),
     "approvals-postgres": Run(approvals.run_postgres, 1000, 0),
 }
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -122,8 +120,8 @@ def _at_once(rounds: int) -> Suite:
         for count in AT_ONCE:
             theirs = [stack.enter_context(warm.open_line(int(port))) for _ in range(count)]
             ours = [stack.enter_context(warm.open_line(server.port)) for _ in range(count)]
-            turns[f"a trivial handler: {count}"] = _together(theirs, warm.http_request(int(port), "/", event, "k"))
-            turns[f"warm http: {count}"] = _together(ours, server.post(event))
+            turns[f"a trivial handler: {count}"] = _all_of(theirs, warm.http_request(int(port), "/", event, "k"))
+            turns[f"warm http: {count}"] = _all_of(ours, server.post(event))
         figures = interleave(turns, rounds, warm_up=1)
     claims = [
         Claim(
@@ -138,24 +136,8 @@ def _at_once(rounds: int) -> Suite:
     )
 
 
-def _together(lines: list[warm.Line], request: bytes) -> Callable[[], float]:
-    each = EVENTS_AT_ONCE // len(lines)
-
-    def turn() -> float:
-        started = time.perf_counter()
-        threads = [threading.Thread(target=_ask, args=(line, request, each)) for line in lines]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return (time.perf_counter() - started) / EVENTS_AT_ONCE
-
-    return turn
-
-
-def _ask(line: warm.Line, request: bytes, times: int) -> None:
-    for _ in range(times):
-        line.ask(request)
+def _all_of(lines: list[warm.Line], request: bytes) -> Callable[[], float]:
+    return lambda: warm.together(lines, request, EVENTS_AT_ONCE)
 
 
 # --- with time --------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -99,6 +100,20 @@ def by_the_clock(line: Line, request: bytes, events: int) -> Callable[[], float]
         return (time.perf_counter() - started) / events
 
     return turn
+
+
+def together(lines: list[Line], request: bytes, events: int) -> float:
+    """Seconds for each event, where all of them ask at once."""
+    each = events // len(lines)
+
+    def ask(line: Line) -> None:
+        for _ in range(each):
+            line.ask(request)
+
+    with ThreadPoolExecutor(len(lines)) as pool:
+        started = time.perf_counter()
+        list(pool.map(ask, lines))
+        return (time.perf_counter() - started) / (each * len(lines))
 
 
 @contextmanager
