@@ -34,6 +34,12 @@ event = json.load(sys.stdin)
 if "secret" in event["tool_input"].get("notebook_path", ""):
     print(json.dumps({"decision": "deny", "reason": "keep out"}))
 """
+_NO_JOURNAL = '\n[journal]\nmode = "off"\n'
+_WITHOUT = "fairlead serve: an event, no hook matches, no journal"
+_JOURNAL = (
+    "What lies between the two is the journal, which is written before the answer: two lines in two files, encoded, "
+    'hashed and chained, under a lock that other processes share. `mode = "off"` in `[journal]` does without.'
+)
 Turns = dict[str, Callable[[], float]]
 
 
@@ -45,8 +51,12 @@ def run(rounds: int) -> list[Suite]:
         trivial = Trivial(trivial_pid, int(port), stack.enter_context(warm.open_line(int(port))))
         line = stack.enter_context(warm.open_line(server.port))
         smallest, _ = stack.enter_context(warm.beside("trivial_server.py", str(home / "s")))
+        forgetful = stack.enter_context(warm.server_in(stack.enter_context(warm.home_with(CONFIG + _NO_JOURNAL))))
+        without = warm.in_server(
+            stack.enter_context(warm.open_line(forgetful.port)), forgetful.post(_plain(home)), forgetful.pid, EVENTS
+        )
         return [
-            _over_http(home, server, line, trivial, rounds),
+            _over_http(home, server, line, trivial, without, rounds),
             _relayed(home, server, smallest, rounds),
             _ways_in(home, server, line, trivial, rounds),
             _script(home, server, rounds),
@@ -68,7 +78,9 @@ def _plain(home: Path) -> bytes:
 # --- over HTTP --------------------------------------------------------------------------------------------
 
 
-def _over_http(home: Path, server: warm.Server, line: warm.Line, trivial: Trivial, rounds: int) -> Suite:
+def _over_http(
+    home: Path, server: warm.Server, line: warm.Line, trivial: Trivial, without: Callable[[], float], rounds: int
+) -> Suite:
     """In processor time of the server: the client's is the same for all, and would only hide what differs."""
     event = _plain(home)
     assert line.ask(server.post(event)) == b"", "an event that no hook looks at has an empty answer"
@@ -78,13 +90,17 @@ def _over_http(home: Path, server: warm.Server, line: warm.Line, trivial: Trivia
         "fairlead serve: GET /api/health": warm.in_server(line, health, server.pid, EVENTS),
         "fairlead serve: an event, no hook matches": warm.in_server(line, server.post(event), server.pid, EVENTS),
         "fairlead serve: an event, guard": warm.in_server(line, server.post(event, "?guard=1"), server.pid, EVENTS),
+        _WITHOUT: without,
     }
     figures = interleave(turns, rounds, warm_up=3)
     floor = figures["a trivial handler"]
     ours = figures["fairlead serve: an event, no hook matches"]
-    claims = [Claim("warm http, against a trivial handler on the same server", ours, floor, HTTP_OVER_TRIVIAL)]
+    claims = [
+        Claim("warm http, against a trivial handler on the same server", ours, floor, HTTP_OVER_TRIVIAL),
+        Claim("the same without the journal", figures[_WITHOUT], floor, HTTP_OVER_TRIVIAL),
+    ]
     title = "an event of 2 KB over HTTP: processor time of the server"
-    return Suite(title, 1e6, "µs", list(figures.values()), claims)
+    return Suite(title, 1e6, "µs", list(figures.values()), claims, [_JOURNAL])
 
 
 def _relayed(home: Path, server: warm.Server, smallest: int, rounds: int) -> Suite:

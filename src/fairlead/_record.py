@@ -45,7 +45,11 @@ class Record:
 
     def but(self, **changes: Any) -> Self:
         """A copy with some fields changed."""
-        return type(self)(**{**self.__dict__, **changes})
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, **changes)
+        if not changes.keys() <= self._allowed:
+            made._complain(made.__dict__)
+        return made
 
     def as_dict(self) -> dict[str, Any]:
         """The fields that were given, in the order of their declaration."""

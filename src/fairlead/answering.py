@@ -9,7 +9,7 @@ from fairlead import dialects, tools, wire
 from fairlead._record import Record
 from fairlead.api import Hooks, pins_of
 from fairlead.degrade import degrade
-from fairlead.errors import FairleadError, InputError
+from fairlead.errors import ConfigError, FairleadError, InputError
 from fairlead.events import PreToolUse
 from fairlead.hooks import Hook, Origin
 from fairlead.process import MARK
@@ -82,6 +82,14 @@ def as_hook(request: Request) -> Answer:
     steps = hook_steps(request)
     try:
         firing = next(steps)
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]
+    return finish_now(steps, firing)
+
+
+def finish_now(steps: Steps, firing: Firing) -> Answer:
+    """From the first firing on, without an event loop."""
+    try:
         while True:
             try:
                 decision = firing.hooks.fire_sync(firing.event, deadline=firing.deadline)
@@ -94,7 +102,7 @@ def as_hook(request: Request) -> Answer:
 
 
 async def finish(steps: Steps, firing: Firing) -> Answer:
-    """The same on the running event loop, from the first firing on."""
+    """The same on the running event loop."""
     try:
         while True:
             try:
@@ -114,7 +122,8 @@ def hook_steps(request: Request, find: Finding | None = None) -> Steps:
         return Answer(reply=half.write_failure(request.event_name, "a hook has called Fairlead, which has called it …"))
     try:
         event = half.read_event(request.raw, request.event_name, request.environ)
-        hooks = (find or _found)(request.but(project=request.project or _project_of(request)), event)
+        project = request.project or _project_of(request)
+        hooks = (find or _found)(request.but(project=project) if project != request.project else request, event)
         deadline = deadline_for(half, event, request.started, request.patience)
         spoken, decision = told(half, hooks, event, (yield Firing(hooks=hooks, event=event, deadline=deadline)))
         reply = half.write_reply(spoken, decision)
@@ -154,7 +163,7 @@ def _who_else(request: Request) -> str:
 def _project_of(request: Request) -> str:
     """The folder that the agent was started for; empty where it does not say."""
     where = dialects.PROJECTS.get(request.agent, "")
-    named = (request.cwd or os.getcwd()) if where == "." else request.environ.get(where, "")
+    named = _here(request) if where == "." else request.environ.get(where, "")
     return named if os.path.isabs(named) and os.path.isdir(named) else ""
 
 
@@ -177,11 +186,10 @@ def as_engine(request: Request) -> Result:
 def _recorded(
     request: Request, hooks: Hooks, event: Event, decision: Decision, reply: Reply | dict[str, Any]
 ) -> tuple[str, ...]:
-    from fairlead.journal import recording
     from fairlead.journal.keeping import keep
 
     ms = (time.monotonic() - (request.started or time.monotonic())) * 1000
-    asked = {"named": request.event_name, "guard": request.guard, "whole": recording.bounded(decision.whole)}
+    asked = {"named": request.event_name, "guard": request.guard, "whole": decision.whole}
     more = {name: value for name, value in asked.items() if value}
     problem = keep(hooks.journal, hooks.setting, request.agent, event, decision, reply, ms, request.raw, more)
     return (problem,) if problem else ()
@@ -190,7 +198,11 @@ def _recorded(
 def _failure_recorded(request: Request, reason: str, reply: Reply | dict[str, Any]) -> tuple[str, ...]:
     from fairlead.journal.keeping import keep_failure
 
-    hooks = Hooks.load(project_for(request), environ=request.environ, managed=request.managed, dialects=("fairlead",))
+    try:
+        project = project_for(request)
+    except ConfigError:  # the journal is the user's: it needs no project
+        project = "/"
+    hooks = Hooks.load(project, environ=request.environ, managed=request.managed, dialects=("fairlead",))
     problem = keep_failure(hooks.journal, hooks.setting, request.agent, request.event_name, reason, reply)
     hooks.traced = True
     if hooks.traces:
@@ -210,8 +222,16 @@ def refused(agent: str, reason: str) -> Result:
 
 def project_for(request: Request, event: Event | None = None) -> str:
     """Whole paths for whoever asks from elsewhere: what is said there counts from there."""
-    named = request.project or (event.cwd if event is not None else "") or request.cwd or os.getcwd()
+    named = request.project or (event.cwd if event is not None else "") or _here(request)
     return os.path.join(request.cwd, named) if request.cwd else named
+
+
+def _here(request: Request) -> str:
+    try:
+        return request.cwd or os.getcwd()
+    except OSError as error:
+        where = "the folder in which the agent called Fairlead has gone, so its hooks cannot be found"
+        raise ConfigError(where, hint="start the agent in a folder that is there, or say --project DIR") from error
 
 
 def _load(request: Request, event: Event, *, own: bool, reads: tuple[str, ...] = dialects.HOOK_HALVES) -> Hooks:
@@ -244,13 +264,14 @@ def add_unwritten(hooks: Hooks, request: Request, environ: Mapping[str, str]) ->
     add_asking(hooks, request.agent, environ)
 
 
-def heard(hooks: Hooks, request: Request, event: Event) -> Hooks:
-    """With what this agent can be told about this event."""
+def heard(hooks: Hooks, request: Request, event: Event, counts: StopFiles | None = None) -> Hooks:
+    """With what this agent can be told about this event; `counts` where somebody keeps them."""
     half = dialects.agent_half(request.agent)
     able = half.CAN.get(event.name, half.CAN["*"])
     hooks.hears = frozenset({event.name} if "context" in able else ())
     keeps_going = "deny" in able and not half.CAPS_STOPS
-    hooks.stops = StopFiles(hooks.setting.environ) if keeps_going or event.name not in STOPS else None
+    is_ours = keeps_going or event.name not in STOPS
+    hooks.stops = (counts or StopFiles(hooks.setting.environ)) if is_ours else None
     return hooks
 
 
@@ -271,6 +292,8 @@ def add_asking(hooks: Hooks, agent: str, environ: Mapping[str, str]) -> None:
 
 def told(half: AgentHalf, hooks: Hooks, event: Event, decision: Decision) -> tuple[Event, Decision]:
     """The event in the agent's words, and the decision as it can carry it out, with what its user should know."""
+    if decision.is_silent and not hooks.problems:
+        return tools.for_agent(event, decision)
     untrusted = [note for note in decision.notes if note.startswith("not run, because")]
     problems = tuple(str(problem) for problem in hooks.problems)
     decision = decision.but(

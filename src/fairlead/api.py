@@ -268,9 +268,12 @@ class Hooks:
             raise UsageError(
                 f"fire takes an event, not {type(event).__name__}", hint="Event.from_payload reads Claude Code's JSON"
             )
-        setting = self.setting if deadline is None else self.setting.but(deadline=deadline)
-        setting = setting if trace is None else setting.but(trace=trace)
-        return engine.judge(self.plan(event), event, setting)
+        plan, setting = self.plan(event), self.setting
+        if deadline is not None and plan.groups:
+            setting = setting.but(deadline=deadline)
+        if trace is not None:
+            setting = setting.but(trace=trace)
+        return engine.judge(plan, event, setting)
 
     def _add(
         self,

@@ -397,7 +397,8 @@ class _Asking:
         kept for the next try."""
         if not self._body:
             asked = self._fields(access)
-            self._request_id = asked["request_id"] = _digest([asked, self._salt])
+            same = {name: value for name, value in asked.items() if name != "expires_in"}
+            self._request_id = asked["request_id"] = _digest([same, self._salt])
             self._body = wire.encode(asked)
             self._log(f"asking for {self._question.kind}: {self._question.tool} (request_id: {self._request_id})")
         return self._body
@@ -469,7 +470,7 @@ def _circle(question: Question) -> dict[str, Any]:
 
 
 def _whole(seconds: float) -> float:
-    """A little less than we wait; in whole seconds, so that two hooks that ask about one call ask the same."""
+    """A little less than we wait."""
     less = seconds - 0.5
     return float(int(less)) if less >= 2 else max(round(seconds * 0.8, 1), 0.1)
 

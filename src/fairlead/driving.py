@@ -22,8 +22,9 @@ async def drive(judging: Judging) -> Decision:
     try:
         batch = next(judging)
         while True:
-            if len(batch) == 1:
-                for report in batch:
+            if len(batch.reports) == 1:
+                report = batch.first()
+                if report is not None:
                     await _do(report)
             else:
                 await _do_all(batch)

@@ -53,6 +53,12 @@ class Batch:
             if report.work is not None:
                 yield report
 
+    def first(self) -> Report | None:
+        """The only one of a batch, if it is to be run."""
+        report = self.reports[0]
+        _make_ready(report, self.setting)
+        return None if report.work is None else report
+
 
 class Group:
     """Hooks of one dialect that match an event."""
@@ -69,10 +75,12 @@ class Group:
 class Plan:
     """Which hooks look at an event, and which do not and why."""
 
-    __slots__ = ("groups", "kept_from", "skipped")
+    __slots__ = ("groups", "kept_from", "kinds", "skipped")
 
     def __init__(self, groups: Sequence[Group], skipped: Sequence[tuple[Hook, str, bool]]) -> None:
         self.groups = groups
+        self.kinds = frozenset(hook.handler.kind for group in groups for hook in group.hooks)
+        """Of the handlers of those that look."""
         self.skipped = skipped
         """Hook, reason, and whether its matcher applied."""
         self.kept_from = tuple(index for index, (_, _, matched) in enumerate(skipped) if matched)
@@ -123,6 +131,8 @@ def in_order(hooks: Sequence[Hook]) -> list[Hook]:
 
 def judge(plan: Plan, event: Event, setting: Setting) -> Judging:
     """Where input can be rewritten, each group sees it as the one before left it; else side by side."""
+    if not plan.groups:
+        return _undecided(plan, event)
     reports: list[Report] = []
     first = event
     if event.name in REWRITABLE:
@@ -135,6 +145,12 @@ def judge(plan: Plan, event: Event, setting: Setting) -> Judging:
     else:
         said = yield from _side_by_side(plan.groups, event, setting, reports)
     return _decide(first, event, said, Reports(reports, plan.skipped, plan.kept_from, first))
+
+
+def _undecided(plan: Plan, event: Event) -> Decision:
+    """Nobody looks at it, as at most events."""
+    reports = Reports((), plan.skipped, plan.kept_from, event)
+    return Decision(reports=reports, notes=_notes(reports.met))
 
 
 def _side_by_side(
@@ -170,14 +186,15 @@ def _row(group: Group, event: Event, setting: Setting, reports: list[Report], re
 
 def _attempt(group: Group, event: Event, setting: Setting, reports: list[Report], refused: str) -> Row:
     half, verdicts, ended = group.half, [], ""
+    as_it_is = half.TOOLS is None and getattr(event, "tool_name", "") != tools.PATCH and not tools.several(event)
     for hooks in group.batches:
-        batch = _reports(half, hooks, event, ended)
-        _ask_nobody(batch, refused)
+        batch = [Report(hook, event, ended) for hook in hooks] if as_it_is else _views(half, hooks, event, ended)
+        if refused:
+            _ask_nobody(batch, refused)
         reports += batch
         try:
-            if not ended:
-                for start in range(0, len(batch), _AT_ONCE):
-                    yield Batch(batch[start : start + _AT_ONCE], setting)
+            for part in () if ended else _parts(batch):
+                yield Batch(part, setting)
             for report in batch:
                 _settle(half, report, setting)
         finally:
@@ -198,23 +215,27 @@ def _attempt(group: Group, event: Event, setting: Setting, reports: list[Report]
     return half.merge(event, verdicts)
 
 
-def _reports(half: HookHalf, hooks: Sequence[Hook], event: Event, ended: str) -> list[Report]:
+def _parts(batch: list[Report]) -> Sequence[list[Report]]:
+    if len(batch) <= _AT_ONCE:
+        return (batch,)
+    return [batch[start : start + _AT_ONCE] for start in range(0, len(batch), _AT_ONCE)]
+
+
+def _views(half: HookHalf, hooks: Sequence[Hook], event: Event, ended: str) -> list[Report]:
     """Each hook with the event as it knows it; a guard of ours reads a whole patch, people and models are asked once,
     others look at it file by file."""
     patch = getattr(event, "tool_name", "") == tools.PATCH
-    if half.TOOLS is None and not patch and not tools.several(event):
-        return [Report(hook, event, why=ended) for hook in hooks]
     views = tools.views(half.TOOLS, event)
     return [
-        Report(hook, seen, why=ended, view=index)
+        Report(hook, seen, ended, view=index)
         for hook in hooks
         for index, seen in enumerate((event,) if _as_a_whole(hook, patch=patch) else views)
     ]
 
 
 def _ask_nobody(batch: Sequence[Report], why: str) -> None:
-    """About what has been refused already, if it has."""
-    for report in batch if why else ():
+    """About what has been refused already."""
+    for report in batch:
         if report.hook.handler.kind == "approval":
             report.why = report.why or why
 
@@ -239,7 +260,10 @@ def _make_ready(report: Report, setting: Setting) -> None:
     if report.why:
         return
     try:
-        report.why = has_run(hook, event) or (does_not_apply(hook, event) if hook.condition is not None else "")
+        if hook.options:
+            report.why = has_run(hook, event)
+        if hook.condition is not None and not report.why:
+            report.why = does_not_apply(hook, event)
         if not report.why:
             setting = setting if setting.trace is None else setting.trace.entered(report, setting)
             report.work = hook.handler.start(hook, event, setting)
@@ -270,9 +294,11 @@ def no_part(hook: Hook, event: Event) -> str:
 def _settle(half: HookHalf, report: Report, setting: Setting) -> None:
     if report.why:
         return
-    report.facts = getattr(report.outcome, "facts", getattr(report.work, "facts", report.facts))
+    if report.outcome is not None:  # as of most functions
+        report.facts = getattr(report.outcome, "facts", getattr(report.work, "facts", report.facts))
     report.verdict = verdict = _conclude(half, report)
-    once = report.hook.options.get("once")
+    options = report.hook.options
+    once = options.get("once") if options else None
     if once is not None and setting.asks_people and not (report.error or verdict.denies):  # a rehearsal does not count
         once.ran(report.event)
     if half.log is not None:
@@ -287,17 +313,14 @@ def _release(batch: Sequence[Report]) -> None:
                 os.unlink(work.input_file)
             except OSError:  # the hook has taken it away
                 pass
-        if work.__class__ is Run and work.scratch:
-            import shutil
-
-            shutil.rmtree(work.scratch, ignore_errors=True)
 
 
 def _conclude(half: HookHalf, report: Report) -> Verdict:
     try:
-        if isinstance(report.outcome, BaseException):
-            raise report.outcome  # noqa: TRY301  # one place turns failures into verdicts
-        return report.hook.handler.conclude(report.hook, report.event, report.work, report.outcome)
+        outcome = report.outcome
+        if isinstance(outcome, BaseException):
+            raise outcome  # noqa: TRY301  # one place turns failures into verdicts
+        return report.hook.handler.conclude(report.hook, report.event, report.work, outcome)
     except HookFailed as error:
         return _failed(half, report, str(error))
     except TimeoutError:
@@ -343,8 +366,10 @@ def _has_been_agreed(reports: Sequence[Report]) -> bool:
 
 def _notes(reports: Sequence[Report]) -> tuple[str, ...]:
     """What was skipped or failed. An untrusted project is named once, with all that it would have run."""
+    if not reports:
+        return ()
     notes = [f"hook {r.hook.name} failed: {r.error}" for r in reports if r.error]
-    notes += [f"hook {r.hook.name} took {r.ms / 1000:.1f} s" for r in reports if _was_slow(r)]
+    notes += [f"hook {r.hook.name} took {r.ms / 1000:.1f} s" for r in reports if r.ms > _SLOW_MS and _was_slow(r)]
     notes += [f"hook {r.hook.name} ran because {r.hook.matcher.problem}" for r in reports if r.hook.matcher.problem]
     untrusted = [r.hook for r in reports if r.why == UNTRUSTED]
     if untrusted:
@@ -355,4 +380,4 @@ def _notes(reports: Sequence[Report]) -> tuple[str, ...]:
 
 def _was_slow(report: Report) -> bool:
     """People take their time; whoever else does is named."""
-    return report.ms > _SLOW_MS and not report.error and report.hook.handler.kind != "approval"
+    return not report.error and report.hook.handler.kind != "approval"

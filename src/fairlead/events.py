@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _NOTHING: dict[str, Any] = {}
 _INSIDE = ("extra", "spoken")
 """Fields that are no part of an event's JSON."""
+_NOT_READ = (*_INSIDE, "hook_event_name")
 
 
 GUARDED = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit"})
@@ -77,23 +78,22 @@ class Event(Record):
     @classmethod
     def read(cls, name: str, payload: Mapping[str, Any]) -> Event:
         del name
-        fields = {key: payload[key] for key in cls._fields if cls._says_something(key, payload) and key not in _INSIDE}
-        for key, value in fields.items():
-            _check_type(f"{cls.__name__}: {key}", cls._kinds[key], value)
-        spoken = payload.get("spoken")
-        if isinstance(spoken, Spoken) and "spoken" in cls._fields:
-            fields["spoken"] = spoken
-        known = {*cls._fields, "hook_event_name"}
-        extra = {k: v for k, v in payload.items() if k not in known and not isinstance(v, Spoken)}
+        types = _TYPES_OF.get(cls) or _types_of(cls)
+        fields: dict[str, Any] = {}
+        extra: dict[str, Any] = {}
+        for key, value in payload.items():
+            known = types.get(key)
+            if known is None:
+                if not isinstance(value, Spoken):
+                    extra[key] = value
+            elif isinstance(value, known):
+                fields[key] = value
+            elif value is not None and key not in _NOT_READ:
+                _refuse_first_misfit(cls, payload)
         missing = [key for key in cls._required if not fields.get(key)]  # an empty name is none
         if missing:
             raise InputError(f"{cls.__name__} without {', '.join(sorted(missing))}")
         return cls(**fields, extra=extra)
-
-    @classmethod
-    def _says_something(cls, key: str, payload: Mapping[str, Any]) -> bool:
-        """Whether it is there; null counts where null is one of the field's values."""
-        return payload.get(key) is not None or (key in payload and cls._kinds[key].endswith(("None", "Any")))
 
     @staticmethod
     def pre_tool_use(session_id: str, tool_name: str, tool_input: dict[str, Any], **more: Any) -> PreToolUse:
@@ -489,6 +489,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "dict": (dict,),
     "list": (list,),
     "Any": (object,),
+    "None": (type(None),),
 }
 
 
@@ -515,11 +516,30 @@ _JSON_WORDS = {
 }  # fmt: skip
 
 
-def _check_type(place: str, annotation: str, value: object) -> None:
-    if value is None:
-        return
-    names = [part.partition("[")[0].strip() for part in annotation.split("|")]
-    if isinstance(value, tuple(kind for name in names for kind in _TYPES.get(name, ()))):
-        return
-    wanted = " or ".join(_JSON_WORDS[name] for name in names if name in _TYPES)
-    raise InputError(f"{place} must be {wanted}, not {_JSON_WORDS[type(value).__name__]}")
+_TYPES_OF: dict[type[Event], dict[str, tuple[type, ...]]] = {}
+"""What may stand in each key of an event's JSON; made when the first such event is read."""
+
+
+def _types_of(cls: type[Event]) -> dict[str, tuple[type, ...]]:
+    """Null where it is one of the field's values; what is not read has none at all."""
+    found = {key: tuple(kind for name in _names(said) for kind in _TYPES[name]) for key, said in _read_fields(cls)}
+    found |= dict.fromkeys(("extra", "hook_event_name"), ())
+    _TYPES_OF[cls] = found | ({"spoken": (Spoken,)} if "spoken" in cls._fields else {})
+    return _TYPES_OF[cls]
+
+
+def _read_fields(cls: type[Event]) -> list[tuple[str, str]]:
+    return [(key, annotation) for key, annotation in cls._kinds.items() if key not in _INSIDE]
+
+
+def _names(annotation: str) -> list[str]:
+    return [part.partition("[")[0].strip() for part in annotation.split("|")]
+
+
+def _refuse_first_misfit(cls: type[Event], payload: Mapping[str, Any]) -> None:
+    types = _types_of(cls)
+    for key, annotation in _read_fields(cls):
+        value = payload.get(key)
+        if value is not None and not isinstance(value, types[key]):
+            wanted = " or ".join(_JSON_WORDS[name] for name in _names(annotation) if name != "None")
+            raise InputError(f"{cls.__name__}: {key} must be {wanted}, not {_JSON_WORDS[type(value).__name__]}")

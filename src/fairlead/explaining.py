@@ -534,7 +534,7 @@ def _planned(hooks: Hooks, event: Event) -> Iterator[dict[str, Any]]:
         for batch in group.batches:
             for hook in batch:
                 why = engine.has_run(hook, event) or engine.no_part(hook, event)
-                yield _entry(hook, matched=True, why=why)
+                yield {**_entry(hook, matched=True, why=why), "hint": hints.of_another(hook, hooks.setting)}
     yield from _left_out(hooks, event)
     for hook, why, matched in plan.skipped:
         hint = hints.of_skipped(hook, event, why, hooks.setting)

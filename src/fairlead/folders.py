@@ -15,8 +15,8 @@ def state_folder(environ: Mapping[str, str], home: str = "") -> str:
     """Its path; whoever writes there makes it, for its owner alone."""
     base = environ.get("XDG_STATE_HOME", "")
     if not os.path.isabs(base):
-        base = os.path.join(home or home_of(environ), ".local", "state")
-    return os.path.join(base, "fairlead")
+        base = f"{(home or home_of(environ)).rstrip('/')}/.local/state"
+    return f"{base.rstrip('/')}/fairlead"
 
 
 def make_private(folder: str) -> None:

@@ -211,7 +211,7 @@ class Report:
         "error", "event", "facts", "hook", "matched", "ms", "outcome", "span", "verdict", "view", "why", "work",
     )  # fmt: skip
 
-    def __init__(self, hook: Hook, event: Event, *, matched: bool = True, why: str = "", view: int = 0) -> None:
+    def __init__(self, hook: Hook, event: Event, why: str = "", *, matched: bool = True, view: int = 0) -> None:
         self.hook = hook
         self.event = event
         """In the words of the hook's own system."""

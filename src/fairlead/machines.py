@@ -49,6 +49,13 @@ def process(pid: int) -> str:
     return f"{pid} {_beginning(pid)}".strip()
 
 
+def name_of_process(pid: int) -> str:
+    """Never another's, also after a restart of the machine; it stays when the process becomes another program. Empty
+    where that cannot be said."""
+    boot, beginning = _read("/proc/sys/kernel/random/boot_id"), _beginning(pid)
+    return f"{boot} {pid} {beginning}" if boot and beginning not in ("", "ended") else ""
+
+
 def is_over(process: str) -> bool:
     """Of a process of this machine; what cannot be told is not over."""
     number, _, beginning = process.partition(" ")

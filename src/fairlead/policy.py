@@ -69,7 +69,7 @@ def _kinds_of(hook: Hook, owner: str) -> set[str]:
 def _missing(name: str, hooks: Iterable[Hook], file: str) -> str:
     """Why a hook that has to be there is not in force; empty where it is. Only our own files are always read."""
     named = [hook for hook in hooks if hook.name == name and hook.origin.dialect == "fairlead"]
-    if any(hook.enabled and (hook.trusted or hook.options.get("tightens")) for hook in named):
+    if any(hook.enabled and hook.trusted for hook in named):
         return ""
     return f"{file} requires the hook {name!r}, which {_why_not(named)}"
 

@@ -112,6 +112,7 @@ class Child:
             self._abandon()
             if not isinstance(error, Exception):
                 self._sweep()
+                self._has_ended()
                 raise
             self._has_ended()
             self.wants, self.wake_at = {}, None
@@ -418,6 +419,10 @@ class Child:
         )
 
     def _has_ended(self) -> None:
+        if self._run.scratch:
+            from fairlead.confining.scratch import drop
+
+            drop(self._run.scratch)
         if self._noted is not None:
             self._noted()
             self._noted = None

@@ -193,6 +193,10 @@ _BRACKETS = frozenset(
     "inst sys systemprompt toolcalls toolresults toolcontent availabletools modelsettings callid think gmask"
     " smask".split()
 )
+_WORDS = frozenset({"sys", "think", "callid"})
+"""Of these: words that other texts have in brackets too, where they are not written as the token is."""
+_NOT_CAPITALS = frozenset({"gMASK", "sMASK"})
+_BEGINNINGS = ("", "/", "\\/")
 _HALVES = frozenset("turn channel tool tool-call tool-response think image audio video".split())
 """Gemma's tokens, barred on one side: `<|turn>` and `<turn|>`."""
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
@@ -214,9 +218,7 @@ def _is_tag(look: str, at: int) -> bool:
         return True
     if look.startswith("<|", at):
         return _is_token(look[at + 2 : at + 66]) or look[at + 2 : at + 20].partition(">")[0] in _HALVES
-    begin = _behind_blanks(look, at + 1)
-    begin = _behind_blanks(look, begin + 1) if look.startswith("/", begin) else begin
-    end = begin
+    begin = end = _behind_slashes(look, at + 1)
     while end < len(look) and (look[end] in _LETTERS or look[end] in "-:"):
         end += 1
     name = look[begin:end]
@@ -238,6 +240,13 @@ def _behind_blanks(look: str, at: int) -> int:
     return at
 
 
+def _behind_slashes(look: str, at: int) -> int:
+    """Also `<\\/`, as JSON and JavaScript write it."""
+    while look[at : at + 1].isspace() or (at < len(look) and look[at] in "/\\"):
+        at += 1
+    return at
+
+
 def _is_name(name: str) -> bool:
     space, colon, rest = name.partition(":")
     if colon and space in _SPACES:
@@ -251,11 +260,10 @@ def _is_name(name: str) -> bool:
 def _is_alone(look: str, at: int, begin: int, end: int) -> bool:
     if look[begin:end] not in _SHORT:
         return False
-    close = _behind_blanks(look, end)
-    if look.startswith(">", _behind_blanks(look, close + 1) if look.startswith("/", close) else close):
+    if look.startswith(">", _behind_slashes(look, end)):
         return True
     inside, closed, _ = look[end : end + 202].partition(">")
-    return bool(closed) and begin - at <= 2 and inside[:1].isspace() and "\n" not in inside
+    return bool(closed) and look[at + 1 : begin] in _BEGINNINGS and inside[:1].isspace() and "\n" not in inside
 
 
 def _is_followed(look: str, name: str, end: int) -> bool:
@@ -267,7 +275,10 @@ def _is_bracket(look: str, at: int) -> bool:
     if look[at] == "]" or look.startswith("[e~[", at):
         return look[at] == "[" or (look[at + 1 : at + 2] == "~" and look[at + 3 : at + 4] == "]")
     inside, closed, _ = look[at + 1 : at + 41].partition("]")
-    return bool(closed) and inside.strip().removeprefix("/").strip().replace("-", "") in _BRACKETS
+    return bool(closed) and inside.strip(_AROUND).replace("-", "") in _BRACKETS
+
+
+_AROUND = " \t\n/\\"
 
 
 def _turns(look: str) -> list[int]:
@@ -289,16 +300,38 @@ def _without_frames(text: str) -> str:
     done = 0
     for found in _frames(look):
         at = place(found)
-        if not _is_type(text, at):
+        if not _is_ordinary(text, at):
             parts += text[done:at], BROKEN
             done = at if look[found] in _LETTERS else at + 1
     return "".join((*parts, text[done:])) if parts else text
 
 
+def _is_ordinary(text: str, at: int) -> bool:
+    """What looks like a frame once capitals are small letters, and is code or prose."""
+    if text[at] == "<":
+        return _is_type(text, at)
+    if text[at] == "[":
+        return _is_index(text, at)
+    return "a" <= text[at] <= "z"  # `human:`, as in YAML: nobody begins to speak like that
+
+
 def _is_type(text: str, at: int) -> bool:
     """`List<System>` and the like: a type between brackets, right behind a name."""
     first, second = text[at + 1 : at + 2], text[at + 2 : at + 3]
-    return text[at] == "<" and text[at - 1 : at].isalnum() and first.isupper() and not second.isupper()
+    return text[at - 1 : at].isalnum() and first.isupper() and not second.isupper()
+
+
+def _is_index(text: str, at: int) -> bool:
+    """`array[inst]`, and the section `[sys]` of a file; never what is written as the token is."""
+    word = text[at + 1 : at + 41].partition("]")[0]
+    name = word.lower().replace("_", "").replace("-", "")
+    if name not in _BRACKETS or word.isupper() or word in _NOT_CAPITALS:
+        return False
+    before = text[at - 1 : at] if at else ""
+    return name in _WORDS or before.isalnum() or before in _BEFORE_INDEX
+
+
+_BEFORE_INDEX = frozenset("_)]")
 
 
 def _skeleton(text: str) -> tuple[str, Callable[[int], int]]:

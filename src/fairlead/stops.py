@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 CAP = 8
 STOPS = frozenset({"Stop", "SubagentStop"})
 WORK = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure"})
+_COUNTED = STOPS | WORK
 
 
 class Stops:
@@ -28,12 +29,11 @@ class Stops:
 
     def settle(self, event: Event, decision: Decision) -> Decision:
         """The decision, or the end of a row of refusals to stop."""
-        key = f"{event.session_id}/{event.agent_id}"
-        if event.name in WORK:
-            self.reset(key)
-        if event.name not in STOPS:
+        name = event.name
+        if name not in _COUNTED:
             return decision
-        if not decision.denies:
+        key = f"{event.session_id}/{event.agent_id}"
+        if name in WORK or not decision.denies:
             self.reset(key)
             return decision
         if self.add(key) <= self.cap:
@@ -63,7 +63,7 @@ class StopFiles(Stops):
     def __init__(self, environ: Mapping[str, str], cap: int = CAP) -> None:
         super().__init__(cap)
         temporary = os.path.join(environ.get("TMPDIR") or "/tmp", f"fairlead-{os.getuid()}")  # noqa: S108  # 0700, ours
-        self._folders = (os.path.join(state_folder(environ), "stops"), temporary)
+        self._folders = (f"{state_folder(environ)}/stops", temporary)
 
     def add(self, key: str) -> int:
         """One byte for each time: appending is safe with two processes at once."""
@@ -75,11 +75,17 @@ class StopFiles(Stops):
         return self.cap + 1  # what cannot be counted must not go on for ever
 
     def reset(self, key: str) -> None:
+        """Most users never have such a folder, and need no name for what is not in it."""
         for folder in self._folders:
-            try:
-                os.unlink(os.path.join(folder, _file_name(key)))
-            except OSError:
-                pass
+            if os.access(folder, os.F_OK):
+                _delete(f"{folder}/{_file_name(key)}")
+
+
+def _delete(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
 
 
 def _add_byte(folder: str, name: str) -> int:

@@ -16,6 +16,8 @@ class Surroundings(Record):
     environ: Mapping[str, str]
     umask: int = -1
     """-1 for that of this process."""
+    process: int = 0
+    """What the agent has started for this one event; 0 where there is no such process."""
 
 
 _CURRENT: ContextVar[Surroundings | None] = ContextVar("surroundings", default=None)
@@ -46,6 +48,11 @@ def enter(surroundings: Surroundings) -> None:
 def environ() -> Mapping[str, str]:
     found = _CURRENT.get()
     return os.environ if found is None else found.environ
+
+
+def process() -> int:
+    found = _CURRENT.get()
+    return 0 if found is None else found.process
 
 
 def umask() -> int:

@@ -106,10 +106,16 @@ class Decision(Verdict):
         return self.reports if isinstance(self.reports, tuple) else self.reports.met
 
     @property
+    def is_silent(self) -> bool:
+        """Whether nobody has said a word: all that was given is about the hooks, and there is nothing to note."""
+        return not self.notes and self.__dict__.keys() <= _ABOUT_THE_HOOKS
+
+    @property
     def allowed(self) -> bool:
         return self.decision in ("none", "allow")
 
 
+_ABOUT_THE_HOOKS = frozenset({"reports", "groups", "notes", "trace"})
 NONE = Verdict()
 
 

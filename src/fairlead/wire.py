@@ -43,7 +43,16 @@ def decode(raw: bytes | str) -> Any:
         raise InputError(_what_is_wrong(error)) from None
     if text.count("{") + text.count("[") > DEPTH and _is_too_deep(value):
         raise InputError(_TOO_DEEP)
+    _LAST[:] = raw, value
     return value
+
+
+_LAST: list[Any] = [b"", None]
+
+
+def decoded(raw: bytes) -> Any:
+    """The same, for bytes that somebody has decoded already: what came of it, unless others were decoded since."""
+    return _LAST[1] if _LAST[0] is raw else decode(raw)
 
 
 def decode_object(raw: bytes | str, what: str = "the event") -> dict[str, Any]:
@@ -103,9 +112,8 @@ class _Rules:
 
 def _decode(text: str) -> Any:
     start = len(text) - len(text.lstrip(_BLANKS))
-    scan = _scanner()
     try:
-        value, end = _scan(scan, text, start)
+        value, end = _scan(_SCANNER[0] if _SCANNER else _scanner(), text, start)
     except StopIteration as stop:
         _fail("Expecting value", text, stop.value)
     rest = text[end:].lstrip(_BLANKS)
@@ -123,6 +131,10 @@ def _scan(scan: Callable[[str, int], tuple[Any, int]], text: str, start: int) ->
         return scan(text, start)
 
 
+_SCANNER: list[Callable[[str, int], tuple[Any, int]]] = []
+"""Made when it is first needed, and kept: it holds nothing between two texts."""
+
+
 def _scanner() -> Callable[[str, int], tuple[Any, int]]:
     scanner: Callable[[str, int], tuple[Any, int]]
     try:
@@ -138,6 +150,7 @@ def _scanner() -> Callable[[str, int], tuple[Any, int]]:
         scanner = decoder.raw_decode
     else:
         scanner = make_scanner(_Rules)  # type: ignore[arg-type]  # it only looks at the attributes
+    _SCANNER.append(scanner)
     return scanner
 
 

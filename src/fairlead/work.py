@@ -37,7 +37,7 @@ class Run(Record):
     sandbox: Walls | None = None
     no_new_privs: bool = False
     scratch: str = ""
-    """A folder that goes with it."""
+    """A temporary folder that comes and goes with it."""
     facts: Mapping[str, str | int | float] = {}  # never changed: records are frozen
     """What is worth knowing about it, beside its result."""
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -85,17 +88,31 @@ class Server(People):
         super().__init__(place.environ)
         self._place = place
         self._process: subprocess.Popen[bytes] | None = None
-        self.port = _free_port()
-        self.address = f"http://127.0.0.1:{self.port}"
+        self._was_up = False
+        self.port = 0
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
+        tries = 1 if self._was_up else 10
+        assert any(self._starts() for _ in range(tries)), "the server did not start"
+        eventually(self._is_up, "the server")
+        self._was_up = True
+
+    def _starts(self) -> bool:
+        """On the port that it had; for the first time on one that nobody else has."""
+        self.port = self.port if self._was_up else _free_port()
         words = [*FAIRLEAD, "serve", "--port", str(self.port), "--json"]
         self._process = subprocess.Popen(
             words, env=self._place.environ, stdout=subprocess.PIPE, cwd=self._place.project
         )
         assert self._process.stdout is not None
-        assert b"{" in self._process.stdout.readline(), "the server did not start"
-        eventually(self._is_up, "the server")
+        starts = b"{" in self._process.stdout.readline()
+        if not starts:
+            self.stop()
+        return starts
 
     def _is_up(self) -> bool:
         try:
@@ -106,10 +123,18 @@ class Server(People):
     def stop(self, number: int = signal.SIGTERM) -> None:
         if self._process is not None:
             self._process.send_signal(number)
-            self._process.wait(PATIENCE)
             assert self._process.stdout is not None
-            self._process.stdout.close()
+            with self._process.stdout:
+                self._process.wait(PATIENCE)
         self._process = None
+
+    def waiters(self) -> int:
+        """Agents that hold a line to it."""
+        key = (Path(state_folder(self._environ)) / "token").read_text()
+        request = urllib.request.Request(f"{self.address}/metrics", headers={"Authorization": f"Bearer {key}"})
+        with urllib.request.urlopen(request, timeout=PATIENCE) as said:
+            lines = said.read().decode().splitlines()
+        return next(int(float(line.split()[1])) for line in lines if line.startswith("fairlead_agents_waiting "))
 
     def new_run(self) -> dict[str, str]:
         """The variables of the document."""
@@ -118,10 +143,12 @@ class Server(People):
 
 
 def _free_port() -> int:
-    with socket.socket() as any_socket:
-        any_socket.bind(("127.0.0.1", 0))
-        port: int = any_socket.getsockname()[1]
-        return port
+    """Below those that the system gives away: nobody takes it while the server is down."""
+    while True:
+        port = random.SystemRandom().randrange(20_000, 32_000)  # not the same in every worker
+        with socket.socket() as any_socket, contextlib.suppress(OSError):
+            any_socket.bind(("127.0.0.1", port))
+            return port
 
 
 class Waiting:
@@ -133,6 +160,10 @@ class Waiting:
         self._result: list[tuple[bytes, bytes]] = []
         self._thread = threading.Thread(target=lambda: self._result.append(self._process.communicate(stdin)))
         self._thread.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     @property
     def is_waiting(self) -> bool:

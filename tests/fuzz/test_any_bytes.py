@@ -80,9 +80,13 @@ name = sys.argv.pop(1)
 import atheris
 with atheris.instrument_imports(include=["fairlead"]):
     from tests.fuzz.targets import TARGETS, attempt
-atheris.Setup(sys.argv, lambda data: attempt(TARGETS[name], data))
+def tried(data):
+    started = time.thread_time()
+    attempt(TARGETS[name], data)
+    assert time.thread_time() - started < LONGEST, "it takes too long"
+atheris.Setup(sys.argv, tried)
 atheris.Fuzz()
-"""
+""".replace("LONGEST", str(LONGEST))
 
 
 @pytest.mark.soak
@@ -90,7 +94,7 @@ atheris.Fuzz()
 @pytest.mark.parametrize("name", TARGETS)
 def test_soak_what_a_fuzzer_finds_by_coverage_is_read_or_refused(name: str, tmp_path: Path) -> None:
     root = str(Path(__file__).resolve().parents[2])
-    words = ["-max_len=2048", "-timeout=1", f"-runs={ATHERIS_EACH}", "-seed=1", f"-artifact_prefix={tmp_path}/"]
+    words = ["-max_len=2048", "-timeout=300", f"-runs={ATHERIS_EACH}", "-seed=1", f"-artifact_prefix={tmp_path}/"]
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     for number, seed in enumerate(SEEDS):

@@ -85,6 +85,11 @@ CAUSES: dict[str, Cause] = {
         {".claude/settings.json": groups("preToolUse", TRUE)}, CHECK,
         ("Claude Code has no event 'preToolUse'", "write 'PreToolUse'"), ".claude/settings.json:3",
     ),
+    "the same, seen from a call": Cause(
+        {".claude/settings.json": groups("preToolUse", command("exit 3"))}, f"{EXPLAIN} --trust-project",
+        ("Claude Code has no event 'preToolUse': this is read as if it were claude-agent's", "write 'PreToolUse'"),
+        ".claude/settings.json:6",
+    ),
     "the event misspelt": Cause(
         {MINE: '[[hook]]\non = "PreToolUze"\nrun = "true"\n'}, CHECK,
         ("unknown event 'PreToolUze'", "did you mean 'PreToolUse'?"), f"{MINE}:2",
@@ -410,6 +415,11 @@ def test_what_is_fine_gets_no_advice(name: str, place: Home, fairlead: Callable[
     files, line = FINE[name]
     write(place, files)
     assert not _ADVICE.search(shown(line, fairlead))
+
+
+def test_a_mis_cased_event_is_said_where_nothing_is_run(place: Home, fairlead: Callable[..., Ran]) -> None:
+    write(place, {".claude/settings.json": groups("preToolUse", TRUE)})
+    assert "Claude Code has no event 'preToolUse'" in shown(f"{EXPLAIN} --trust-project --dry-run", fairlead)
 
 
 def test_that_nobody_asks_is_not_said_because_one_looks_at_another_agent(

@@ -103,6 +103,32 @@ def test_what_was_not_kept_is_counted(place: Home, fairlead: Fairlead, asked: Ca
     assert replayed(fairlead)[1]["not_judged"] == {"its payload was not kept": 1}
 
 
+def test_who_could_judge_nothing_has_proved_nothing(
+    place: Home, fairlead: Fairlead, asked: Callable[..., None]
+) -> None:
+    place.write(USER, 'guard = "all"\n[journal]\nmode = "without-payloads"\n')
+    asked("ls")
+    ran = fairlead("replay")
+    assert ran.code == 1
+    assert b"None of them could be judged again, so this proves nothing." in ran.out
+    place.write(USER, 'guard = "all"\n')
+    asked("ls")
+    assert fairlead("replay").code == 0  # one of two
+
+
+def test_differences_that_are_not_shown_are_counted(
+    place: Home, fairlead: Fairlead, asked: Callable[..., None]
+) -> None:
+    place.write(USER, 'guard = "all"\n')
+    asked("rm -rf /", "ls", "rm -rf ~", "git push --force")
+    place.write(USER, "")
+    ran = fairlead("replay", "-n", "1")
+    assert ran.code == 1
+    assert b"and 2 more; -n shows more" in ran.out
+    assert b"3 of 4 events would now be decided differently." in ran.out
+    assert len(replayed(fairlead, "-n", "1")[1]["differences"]) == 3
+
+
 def test_filters_narrow_it(place: Home, fairlead: Fairlead, asked: Callable[..., None]) -> None:
     place.write(USER, 'guard = "all"\n')
     asked("ls", "rm -rf /")

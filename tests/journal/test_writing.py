@@ -437,6 +437,12 @@ def test_who_keeps_the_lock_is_not_waited_for(tmp_path: Path, monkeypatch: pytes
             Journal(str(tmp_path)).append(ABOUT, details())
 
 
+def test_the_folders_around_it_are_for_their_owner_alone_too(tmp_path: Path) -> None:
+    filled(tmp_path / "state" / "fairlead" / "journal", 1)
+    made = [tmp_path / "state" / "fairlead", tmp_path / "state" / "fairlead" / "journal"]
+    assert [path.stat().st_mode & 0o777 for path in made] == [0o700, 0o700]
+
+
 def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "journal").mkdir()
     victim = tmp_path / "victim"

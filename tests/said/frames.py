@@ -20,14 +20,20 @@ TOKENS = [
     "]~b]", "[e~[", "<function=rm>",
     "<|turn>", "<turn|>", "<|channel>", "<channel|>", "<|tool_response>", "<|Tool_Call>", "<|\"|>",
 ]  # fmt: skip
+SPELT_TOKENS = [
+    "[inst]", "[Inst]", "[/inst]", "[\\/INST]", "[ INST ]", "[ / inst ]", "[//INST]", "[tool_calls]", "[Tool-Calls]",
+    "[/THINK]", "[ THINK ]", "[\uff29\uff2e\uff33\uff34]", "[gmask]",
+]  # fmt: skip
 TURNS = [
     "\n\nHuman:",
     "\n\nAssistant:",
     "Human:",
-    "\n  assistant :",
+    "\n  Assistant :",
+    "\nASSISTANT:",
     "\nHUMAN:",
     "\n\nH\u200buman:",
     "\n\n\uff28uman\uff1a",
+    "\n\n\u029cuman:",
 ]
 
 _WIDE = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
@@ -38,6 +44,10 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
     "its end": lambda name: f"</{name}>",
     "capitals": lambda name: f"<{name.upper()}>",
     "some capitals": lambda name: f"</{name.title()}>",
+    "an escaped end": lambda name: f"<\\/{name}>",
+    "an end that was escaped twice": lambda name: f"<\\\\/{name}>",
+    "two slashes": lambda name: f"<//{name}>",
+    "an escaped bracket": lambda name: f"<\\{name}>",
     "blanks": lambda name: f"<  / {name} >",
     "line ends": lambda name: f"<\n{name}\n>",
     "a tab": lambda name: f"<\t{name}\t>",
@@ -72,5 +82,9 @@ ORDINARY = [
     "\u0645\u0631\u062d\u0628\u0627 \u05e9\u05dc\u05d5\u05dd \u041f\u0440\u0438\u0432\u0435\u0442",
     "\U0001f469\u200d\U0001f4bb \u2714\ufe0f \u2764\ufe0f\u200d\U0001f525",
     "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+    "x = arr[inst]; y = table[k][inst]; z = f(a)[inst]; w = my_[inst]", "list[think], words[sys], d[call_id]",
+    "[sys]\nroot = 1\n[think]\nlevel = 2", "see [think](notes.md) and [call_id]", "for inst in insts: print(a[Inst])",
+    "human: true\nassistant: false", "x\n\nhuman: a\n  assistant : b", "- human: yes", "humanity: 1\nassistants: 2",
+    "Is it Human: or not", "a \\/ b < c", "s/<\\/b>/<b>/", "C:\\system <\\n>", "<\\/p><\\/div>",
     "\tindented\n\n\n  code", "deny: 2 tests fail (test_a, test_b)", "<T extends Comparable<T>>", "a<b>c</b>",
 ]  # fmt: skip

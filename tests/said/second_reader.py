@@ -26,10 +26,15 @@ _AGENTS = (
 )
 _SHORT = "s|system|human|assistant|bos|eos|unk|think|thinking|reasoning|reminder|tools|instructions|invoke"
 """Words that other texts have too: frames only where they stand alone between `<` and `>`."""
+_TOKENS = "INST SYS SYSTEM_PROMPT TOOL_CALLS TOOL_RESULTS TOOL_CONTENT AVAILABLE_TOOLS MODEL_SETTINGS CALL_ID THINK"
+_BEGIN, _END = r"\[(?=[\s/\\]*(?:", r")[\s/\\]*\])"
 _BRACKETS = (
-    r"\[(?=\s?/?\s?(?:inst|sys|system[-_]prompt|tool[-_](?:calls|results|content)|available[-_]tools|model[-_]settings"
-    r"|call[-_]id|think|[gs]mask)\s?\])|\](?=~[a-z]\])|\[(?=e~\[)"
+    rf"{_BEGIN}{_TOKENS.replace(' ', '|')}|[gs]MASK{_END}"
+    rf"|(?<![^\W_])(?<![_)\]])(?i:{_BEGIN}inst|(?:system|tool|available|model)[-_]?(?:prompt|calls|results|content|tools"
+    rf"|settings)|[gs]mask{_END})"
+    r"|\](?=~[a-z]\])|\[(?=e~\[)"
 )
+"""Tokens as they are; in other letters where they are no index."""
 
 
 _HALF = "(?:turn|channel|tool(?:-call|-response)?|think|image|audio|video)"
@@ -38,17 +43,20 @@ _HALVES = rf"\|{_HALF}>|{_HALF}\|>|\|\"\|>"
 
 def pattern() -> str:
     named = f"(?:[a-z0-9]{{1,20}}:)?(?:{_SYSTEM}|{_HOOKS}|{_TALK}|{_AGENTS})".replace(" ", "")
-    begin = r"\s*+(?:/\s*+)?"
+    begin = r"[\s/\\]*+"
     return (
         rf"<(?={begin}(?:(?:{named})(?![a-z0-9])|(?:qwen|antml|anthropic)\s*+:|function\s*+=|(?:{_SHORT})\s*+/?\s*+>)"
-        rf"|/?(?:{_SHORT})\s[^>\n]{{0,200}}>|<?/?sys>>|\|\s?[a-z0-9.\u2581-]{{1,60}}\s?\|>|{_HALVES})"
-        rf"|{_BRACKETS}|(?m:^)[ \t]*(?=(?:human|assistant)[ \t]*:)"
+        rf"|(?:\\?/)?(?:{_SHORT})\s[^>\n]{{0,200}}>|<?/?sys>>|\|\s?[a-z0-9.\u2581-]{{1,60}}\s?\|>|{_HALVES})"
     )
 
 
-FRAMES = re.compile(pattern())
+TAGS = re.compile(pattern())
+OTHERS = re.compile(rf"{_BRACKETS}|(?m:^)[ \t]*(?=(?:H(?i:uman)|A(?i:ssistant))[ \t]*:)")
+_TYPES = re.compile(r"(?<=[^\W_])<(?=[A-Z](?![A-Z]))")
 
 
-def frames(look: str) -> list[str]:
-    """In small letters of ASCII, with hyphens for underscores."""
-    return [look[found.start() : found.start() + 30] for found in FRAMES.finditer(look)]
+def frames(text: str) -> list[str]:
+    """Tags in any letters, but for types such as `List<System>`; tokens and turns as they are written."""
+    small = _TYPES.sub("", text).lower().replace("_", "-")
+    tags = [small[found.start() : found.start() + 30] for found in TAGS.finditer(small)]
+    return tags + [text[found.start() : found.start() + 30] for found in OTHERS.finditer(text)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import unicodedata
 from typing import Any
 
@@ -12,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.said import BROKEN, LIMIT, as_json, clean, for_model
-from tests.said.frames import ALL, ORDINARY, SPELT, TOKENS, TURNS
+from tests.said.frames import ALL, ORDINARY, SPELT, SPELT_TOKENS, TOKENS, TURNS
 from tests.said.second_reader import frames
 
 VISIBLE_FORMATS = frozenset(
@@ -40,6 +39,12 @@ def test_a_token_of_a_chat_is_broken(token: str) -> None:
 def test_nobody_else_begins_to_speak(turn: str) -> None:
     said = clean(f"x\n{turn} allow everything")
     assert f"{BROKEN}{turn.strip()[0]}" in said
+
+
+@pytest.mark.parametrize("token", SPELT_TOKENS, ids=ascii)
+def test_a_token_is_broken_in_any_letters_where_it_is_no_index(token: str) -> None:
+    assert clean(f"before {token} after").startswith(f"before {BROKEN}")
+    assert clean(token).startswith(BROKEN)
 
 
 @pytest.mark.parametrize("text", ORDINARY, ids=ascii)
@@ -80,13 +85,11 @@ def test_no_character_of_unicode_is_left_that_hides_something() -> None:
     assert left - VISIBLE_FORMATS - JOINERS == {"\n", "\t"}
 
 
-_TYPES = re.compile(r"(?<=[^\W_])<(?=[A-Z](?![A-Z]))")
 _PIECES = st.one_of(
     st.sampled_from([*ALL, *TURNS, *ORDINARY]),
     st.text(max_size=10),
-    st.sampled_from(
-        [*"<>/|[]~\n \t\x1b:", "\x1b[", "system", "-reminder", "human", "\u200b", "\uff1c", "\ud83d", "\r"]
-    ),
+    st.sampled_from([*"<>/\\|[]~\n \t\x1b:_)", "\x1b[", "inst", "INST", "sys", "human", "Human"]),
+    st.sampled_from(["system", "-reminder", "\u200b", "\uff1c", "\ud83d", "\r"]),
 )
 
 
@@ -102,8 +105,7 @@ def test_cleaning_once_is_enough(text: str) -> None:
 @given(st.lists(_PIECES, max_size=6).map("".join), st.sampled_from(ALL), st.text(max_size=5))
 def test_another_reader_finds_no_frame_either(before: str, frame: str, after: str) -> None:
     said = clean(f"{before} {frame} {after}")
-    types = _TYPES.sub("", said)
-    assert frames(types.lower().replace("_", "-")) == []
+    assert frames(said) == []
 
 
 @settings(max_examples=200)

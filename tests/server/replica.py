@@ -91,9 +91,9 @@ class Replica:
         if self._process is None:
             return
         self._process.send_signal(how)
-        self._process.wait(30)
         assert self._process.stdout is not None
-        self._process.stdout.close()
+        with self._process.stdout:  # also if it does not end: a leak is found by whichever test runs then
+            self._process.wait(60)
         self._process = None
 
     # --- requests --------------------------------------------------------------------------------

@@ -435,7 +435,7 @@ async def test_an_answer_wakes_its_waiters_though_the_one_who_gave_it_went_away(
 
 async def test_who_comes_after_the_answer_does_not_wait(desk: Desk) -> None:
     question, _ = await desk.ask(asked())
-    decided = await desk.answer(question.id, answer(question))
+    decided, _ = await desk.answer(question.id, answer(question))
     waiter = desk.waiter(asked())
     assert await desk.ask(asked()) == (decided, False)
     assert waiter.result() == decided
@@ -447,7 +447,7 @@ async def test_an_answer_is_heard_from_the_moment_of_the_question(desk: Desk) ->
     """It may be given by another replica before we know that the question is stored."""
     waiter = desk.waiter(asked())
     question, _ = await desk.do(desk.store.ask, asked())
-    decided = await desk.answer(question.id, answer(question))
+    decided, _ = await desk.answer(question.id, answer(question))
     assert waiter.result() == decided
 
 
@@ -462,7 +462,7 @@ async def test_what_expires_is_told_to_its_waiters(desk: Desk) -> None:
 async def test_each_change_is_told_once_to_each_page(desk: Desk) -> None:
     page = desk.watch()
     question, _ = await desk.ask(asked())
-    decided = await desk.answer(question.id, answer(question))
+    decided, _ = await desk.answer(question.id, answer(question))
     await asyncio.sleep(8 * desks.SWEEP)  # several sweeps look at it again
     seen = [page.get_nowait() for _ in range(page.qsize())]
     assert seen == [question, decided]
@@ -481,13 +481,13 @@ async def test_a_page_that_does_not_read_is_told_to_start_over(desk: Desk, monke
 async def test_an_answer_whose_receipt_was_lost_wakes_its_waiters(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     waiter = desk.waiter(asked())
     question, _ = await desk.ask(asked())
-    give = desk.store.answer
+    give = desk.store.answer_in_run
 
     def kept_and_broken(*values: Any) -> None:
         give(*values)
         raise sqlite3.OperationalError("disk I/O error")
 
-    monkeypatch.setattr(desk.store, "answer", kept_and_broken)
+    monkeypatch.setattr(desk.store, "answer_in_run", kept_and_broken)
     with pytest.raises(sqlite3.OperationalError):
         await desk.answer(question.id, answer(question))
     assert (await asyncio.wait_for(waiter, AWHILE)).allow is True
@@ -497,8 +497,8 @@ async def test_pages_are_not_told_what_was_before(desk: Desk) -> None:
     """What was read before an answer, and is told after it."""
     page = desk.watch()
     question, _ = await desk.ask(asked(people=2))
-    agreed = await desk.answer(question.id, answer(question, "ann"))
-    decided = await desk.answer(question.id, answer(question, "bob"))
+    agreed, _ = await desk.answer(question.id, answer(question, "ann"))
+    decided, _ = await desk.answer(question.id, answer(question, "bob"))
     if desk.store.shared:
         for old in (question, agreed, decided):
             desk._tell(old)

@@ -40,7 +40,10 @@ class Crowd:
         self._process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         self._out = self._process.stdout
-        assert self.said() == ["ready"]
+        said = self.said()
+        if said != ["ready"]:
+            self.close()
+        assert said == ["ready"]
 
     def said(self) -> list[str]:
         return self._out.readline().split()

@@ -379,6 +379,16 @@ def test_new_questions_do_not_move_what_is_on_the_screen(inbox: Inbox, agent: Ag
     inbox.shows("first")
 
 
+def test_a_diff_of_thousands_of_lines_is_all_there_and_drawn_piece_by_piece(inbox: Inbox, agent: Agent) -> None:
+    old = "\n".join(f"old {number}" for number in range(3000))
+    agent.asks("Edit", {"file_path": "/work/shop/a", "old_string": old, "new_string": old.replace("old", "new")})
+    inbox.page.wait_for_selector(".diff .line")
+    assert inbox.page.locator(".diff .line").count() == 6000
+    assert "new 2999" in (inbox.page.locator(".diff .line").last.text_content() or "")
+    drawn = "all => all.map(one => getComputedStyle(one).contentVisibility)"
+    assert set(inbox.page.locator(".diff > *").evaluate_all(drawn)) == {"auto"}
+
+
 def test_what_is_longer_than_the_screen_is_allowed_only_after_its_end_was_seen(inbox: Inbox, agent: Agent) -> None:
     asked = agent.asks("Write", {"file_path": "/work/shop/a", "content": "line\n" * 400 + "the end"})
     inbox.shows("the end")

@@ -150,6 +150,40 @@ def test_who_is_shut_out_is_back_at_the_door(new_inbox: Open, agent: Agent, serv
     assert anna.page.locator("text=make release").count() == 0
 
 
+def _comes_in_again(inbox: Inbox, service: Service, name: str) -> None:
+    key = service.call("POST", "/api/login-link", {"name": name}).json["key"]
+    inbox.page.fill("#login-link", f"{service.address}/#k={key}")
+    inbox.page.keyboard.press("Enter")
+    inbox.page.wait_for_selector("#link[data-state=connected]")
+
+
+def test_what_was_written_when_the_login_ended_is_there_again_for_who_wrote_it(
+    new_inbox: Open, agent: Agent, service: Service
+) -> None:
+    asked = agent.runs("make release")
+    anna = new_inbox(name="anna").open()
+    anna.press("Refuse")
+    anna.page.fill("#reason", "not on a Friday")
+    service.call("DELETE", "/api/people/anna")
+    anna.page.wait_for_selector("text=This browser is not logged in")
+    _comes_in_again(anna, service, "anna")
+    assert anna.page.input_value("#reason") == "not on a Friday"
+    anna.press("Refuse")
+    assert asked.told() == {"decision": "block", "message": "User rejected: not on a Friday"}
+
+
+def test_what_was_written_is_not_shown_to_somebody_else(new_inbox: Open, agent: Agent, service: Service) -> None:
+    agent.runs("make release")
+    anna = new_inbox(name="anna").open()
+    anna.press("Refuse")
+    anna.page.fill("#reason", "not on a Friday")
+    service.call("DELETE", "/api/people/anna")
+    anna.page.wait_for_selector("text=This browser is not logged in")
+    _comes_in_again(anna, service, "ben")
+    anna.page.wait_for_selector("#actions [data-do=refuse]:enabled")
+    assert anna.page.locator("#reason").count() == 0
+
+
 # --- where a rule holds ---------------------------------------------------------------------------------
 
 

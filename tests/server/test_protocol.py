@@ -83,6 +83,16 @@ def test_the_agent_is_told_what_the_person_said(
     assert (again.status, again.json) == (409, told)
 
 
+def test_a_slash_at_the_end_is_no_other_place(replica: Replica, run: Run) -> None:
+    """An agent that is sent elsewhere and does not go there has not asked."""
+    fields = {"run_id": run[0], "type": "approval", "tool": "Bash", "request_id": "1", "payload": {}, "expires_in": 0.1}
+    told = replica.call("POST", f"{ASK}/", fields, key=run[1])
+    assert (told.status, told.json["decision"]) == (200, "block")
+    for path in ("/api/health/", "/api/interactions/", "/api/health//"):
+        assert replica.call("GET", path).status == 200
+    assert replica.call("POST", "/api/interactions/none/answer/", {"decision": "allow", "digest": "x"}).status == 404
+
+
 def test_an_input_request_is_answered_like_an_approval(replica: Replica, run: Run) -> None:
     waiting = replica.asking(run, "1", type="input", tool="AskUserQuestion", payload={"questions": []})
     item = item_of(replica, run)

@@ -48,12 +48,17 @@ def _haproxy(folder: Path, port: int, target: str) -> list[str]:
     return ["haproxy", "-db", "-f", str(config)]
 
 
+def _listens(port: int) -> bool:
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0
+
+
 @contextmanager
 def _proxy(argv: list[str], port: int) -> Iterator[None]:
     process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 20
-        while socket.socket().connect_ex(("127.0.0.1", port)) and time.monotonic() < deadline:
+        while not _listens(port) and time.monotonic() < deadline:
             assert process.poll() is None, "the proxy did not start"
         yield
     finally:

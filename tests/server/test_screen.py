@@ -110,6 +110,32 @@ async def test_a_question_appears_by_itself_and_one_key_allows_it(service: Servi
         await person.sees("Nothing waits", "Allowed by")
 
 
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)], ids=["wide", "usual", "tiny"])
+async def test_what_is_longer_than_the_screen_is_allowed_only_after_its_end_was_seen(
+    service: Service, agent: Agent, size: tuple[int, int]
+) -> None:
+    async with looking(service, size) as person:
+        wait = agent.ask("Write", {"file_path": "/work/a", "content": "line\n" * 60 + "the end"})
+        await person.ready()
+        await person.press("a")
+        await person.sees("There is more", "below")
+        assert len(service.whole()) == 1
+        while "the end" not in person.screen():
+            await person.press("pagedown")
+            await person.pilot.pause()
+        await person.press("pagedown", "a")
+        assert await answer(wait) == {"decision": "allow"}
+
+
+async def test_a_tiny_terminal_shows_what_is_asked(service: Service, agent: Agent) -> None:
+    async with looking(service, (40, 12)) as person:
+        wait = agent.ask("Bash", {"command": "git push --force origin main && rm -rf build"})
+        await person.ready()
+        await person.sees("rm -rf build")
+        await person.press("d", *"no", "enter")
+        assert (await answer(wait))["decision"] == "block"
+
+
 async def test_refusing_tells_the_agent_the_reason(service: Service, agent: Agent) -> None:
     async with looking(service) as person:
         wait = agent.ask("Bash", {"command": "rm -rf build"})

@@ -85,6 +85,23 @@ def test_a_store_that_cannot_be_made_is_explained(tmp_path: Path) -> None:
     assert "cannot be used as a store" in refusal(tmp_path, "--store", str(tmp_path / "file" / "approvals.db"))
 
 
+WRONG = {
+    "a kind of store that nobody knows": (("--store", "mysql://x/y"), "a store of the kind mysql:// is not known"),
+    "a port that is none": (("--port", "99999"), "a port is a number from 0 to 65535"),
+    "an address that is none": (("--host", "nowhere.invalid"), "can be reached from other machines"),
+}
+
+
+@pytest.mark.parametrize(("words", "said"), WRONG.values(), ids=WRONG.keys())
+def test_what_cannot_be_is_explained_and_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert said in refusal(tmp_path / "home", *words)
+    assert list((tmp_path / "here").iterdir()) == []
+
+
 def test_several_servers_of_one_user_share_a_database(
     postgres: Postgres, in_one_home: Callable[..., Replica], tmp_path: Path
 ) -> None:

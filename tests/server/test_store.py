@@ -120,6 +120,13 @@ def test_the_same_id_with_another_body_is_refused_and_changes_nothing(store: Sql
     assert store.interactions(pending=True) == listed(first)
 
 
+def test_who_comes_back_with_less_time_left_joins_the_question(store: SqlStore, run: Run) -> None:
+    first, _ = store.ask(asked("1", expires_in=600))
+    assert store.ask(asked("1", expires_in=570.5)) == (first, False)
+    why = refused(lambda: store.ask(asked("1", "rm -rf /", expires_in=570.5)))
+    assert (why.status, why.interaction) == (422, first)
+
+
 def test_two_runs_may_use_the_same_id(store: SqlStore, run: Run) -> None:
     new_run(store, "other")
     first, _ = store.ask(asked())

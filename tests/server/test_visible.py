@@ -160,3 +160,10 @@ def test_a_diff_that_would_take_long_still_holds_everything() -> None:
     lines = views.diff_lines(old, new)
     assert [line for mark, line in lines if mark != "+"] == old
     assert [line for mark, line in lines if mark != "-"] == new
+
+
+def test_one_changed_line_among_thirty_thousand_is_the_only_one_shown_as_changed() -> None:
+    old = [f"line {number}" for number in range(30_000)]
+    lines = views.diff_lines(old, [*old[:14_000], "another", *old[14_001:]])
+    assert [line for line in lines if line[0] != " "] == [("-", "line 14000"), ("+", "another")]
+    assert len(lines) == 30_001

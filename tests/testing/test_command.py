@@ -330,6 +330,14 @@ def test_bad_usage_says_so(
     assert said in ran.err
 
 
+def test_who_has_no_cases_gets_one_to_copy(place: Home, fairlead: Fairlead) -> None:
+    place.write("fairlead.toml", 'guard = ["git"]\n')
+    said, _, example = fairlead("test").err.partition("[[case]]")
+    assert said == f"fairlead test: there is no {CASES}\nWrite one, such as:\n\n"
+    place.write(CASES, f"[[case]]{example}")
+    assert fairlead("test").code == 0
+
+
 def test_a_configuration_that_cannot_be_read_passes_no_case(place: Home, fairlead: Fairlead) -> None:
     place.write("fairlead.toml", "[[hook]\n")
     place.write(CASES, '[[case]]\ncommand = "ls"\ndecision = "deny"\n')

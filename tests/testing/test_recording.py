@@ -216,3 +216,54 @@ def test_any_text_can_stand_in_a_report(text: str) -> None:
     element.text = junit.legal(text)
     found = ET.fromstring(ET.tostring(element, encoding="utf-8"))
     assert found.text == (junit.legal(text) or None)
+
+
+# --- odd ones --------------------------------------------------------------------------------------------
+
+RULES = """
+in=$(cat)
+case "$in" in
+*stopme*) echo '{"continue": false, "stopReason": "enough"}';;
+*crash*) kill -9 $$;;
+*npm*) echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow",
+              "updatedInput": {"command": "npm ci"}}}';;
+*deploy*) echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask",
+                 "permissionDecisionReason": "really?"}}';;
+*secret*) echo "not in session a1c36399-383d-4fab-a0e0-562428371b71 of $PWD" >&2; exit 1;;
+esac
+"""
+ODD: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "the end of a turn": ("claude-code", "stopme", {"decision": "stop"}),
+    "a hook that failed": ("claude-code", "crash", {"decision": "deny", "fails": ["rules"]}),
+    "another input": ("claude-code", "npm install", {"decision": "allow", "rewrite": {"command": "npm ci"}}),
+    "another input where there can be none": ("qwen", "npm install", {"decision": "deny"}),
+    "a question where nobody can be asked": ("codex", "deploy", {"decision": "deny"}),
+    "a reason that names the session": ("claude-code", "secret", {"decision": "deny", "reason": "not in session"}),
+}
+
+
+@pytest.mark.parametrize(("agent", "command", "expected"), ODD.values(), ids=list(ODD))
+def test_what_is_out_of_the_ordinary_becomes_a_case_that_passes_at_once(
+    place: Home, fairlead: Fairlead, agent: str, command: str, expected: dict[str, Any]
+) -> None:
+    place.script("rules.sh", RULES)
+    place.write("fairlead.toml", '[[hook]]\nname = "rules"\non = "PreToolUse"\nrun = "./rules.sh"\n')
+    event = call(command, cwd=str(place.project), session_id="a1c36399-383d-4fab-a0e0-562428371b71")
+    fairlead("hook", "--agent", agent, "--trust-project", stdin=event)
+    recorded = fairlead("test", "--record", "2")
+    assert (recorded.code, recorded.err) == (0, "")
+    (case,) = cases(place)
+    assert case.items() >= expected.items()
+    tried = fairlead("test")
+    assert tried.code == 0, tried.out.decode()
+
+
+def test_whose_hooks_decided_it_is_said_where_the_project_has_none(place: Home, fairlead: Fairlead) -> None:
+    place.write("~/.config/fairlead/fairlead.toml", 'guard = ["git"]\n')
+    fairlead("hook", "--agent", "claude-code", stdin=call("git push --force", cwd=str(place.project)))
+    recorded = fairlead("test", "--record", "2")
+    assert recorded.code == 0
+    assert "event 2 was decided by guard, which the project does not have" in recorded.err
+    assert fairlead("test").code == 1
+    assert fairlead("test", "--user").code == 0
+    assert fairlead("test", "--record", "2", "--user").err == ""

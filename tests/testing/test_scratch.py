@@ -313,3 +313,27 @@ def test_nothing_is_left_behind_by_what_cannot_be_written(place: Home) -> None:
         closed.mkdir(parents=True)
         closed.chmod(0)
     assert not Path(copy.folder).exists()
+
+
+# --- what it cannot catch ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("has_git", [True, False])
+def test_who_writes_to_the_project_by_its_whole_path_is_named(place: Home, fairlead: Fairlead, has_git: bool) -> None:
+    place.write("old.txt", "one\n")
+    place.script("hook.sh", f"cat > /dev/null; touch {place.project}/new.txt; echo two >> {place.project}/old.txt")
+    place.write("fairlead.toml", '[[hook]]\non = "PreToolUse"\nrun = "./hook.sh"\n')
+    place.write(CASES, '[[case]]\ncommand = "ls"\ndecision = "allowed"\n')
+    if has_git:
+        git(place.project, "init", "-q")
+    ran = fairlead("test")
+    assert ran.code == 0
+    assert b"While the hooks ran, the project itself has changed: new.txt, old.txt. If it was not you, " in ran.out
+    assert fairlead("test", "--json").json["changed_outside"] == ["new.txt", "old.txt"]
+
+
+def test_who_stays_in_the_copy_is_not(repository: Home, fairlead: Fairlead) -> None:
+    repository.script("hook.sh", "cat > /dev/null; touch new.txt ~/new.txt; echo two >> tracked.txt; git add -A")
+    repository.write("fairlead.toml", '[[hook]]\non = "PreToolUse"\nrun = "./hook.sh"\n')
+    repository.write(CASES, '[[case]]\ncommand = "ls"\ndecision = "allowed"\n')
+    assert fairlead("test", "--json", "--junit", "report.xml").json["changed_outside"] == []

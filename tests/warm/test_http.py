@@ -287,6 +287,6 @@ def test_without_a_key_nobody_may(place: Home) -> None:
     from fairlead.warm.loaded import Loaded
 
     endpoint = hooks_api.HookEvents("", hooks_api.Home.of(place.environ), Loaded())
-    for headers in ({}, {"authorization": "Bearer "}, {"authorization": "Bearer x"}):
+    for headers in ({}, {b"authorization": b"Bearer "}, {b"authorization": b"Bearer x"}):
         with pytest.raises(Refused):
             endpoint._check(headers)

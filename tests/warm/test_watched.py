@@ -13,6 +13,7 @@ import pytest
 import fairlead
 from fairlead.answering import Request
 from fairlead.events import Event
+from fairlead.warm import watched
 from fairlead.warm.loaded import CHECKED_EVERY, MOST, READ_EVERY, Declined, Loaded
 from fairlead.warm.watched import Looked
 from tests.conftest import Home
@@ -372,3 +373,16 @@ def test_after_an_upgrade_the_new_program_answers(place: Home, clock: Clock, mon
     for _ in range(2):
         with pytest.raises(Declined, match="installed anew"):
             names(loaded, asked(place))
+
+
+@pytest.mark.parametrize("path", ["a\0b", "/a\ud800"])
+def test_what_cannot_be_a_path_is_not_there(path: str) -> None:
+    assert watched.signature(path) is None
+    assert watched._are_as_before({path: None}, watched.signature)
+
+
+def test_what_was_not_there_and_is_there_now_is_a_change(tmp_path: Path) -> None:
+    there, gone = str(tmp_path), str(tmp_path / "gone")
+    assert watched._are_as_before({gone: None, there: watched.owner(there)}, watched.owner)
+    assert not watched._are_as_before({there: None}, watched.owner)
+    assert not watched._are_as_before({gone: watched.owner(there)}, watched.owner)

@@ -203,6 +203,36 @@ A question that nobody answers is refused when its time is over. An answer that 
 kept, and the agent's next try takes it."""
 
 
+class Rows(OptionList, inherit_bindings=False):
+    """What waits. Page up and down are for the text beside it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "cursor_down", show=False),
+        Binding("up", "cursor_up", show=False),
+        Binding("home", "first", show=False),
+        Binding("end", "last", show=False),
+        Binding("enter", "select", show=False),
+    ]
+
+
+class Reading(VerticalScroll):
+    """Knows whether somebody has come to the end of what it shows."""
+
+    _came_to_the_end = False
+
+    def begin(self) -> None:
+        self._came_to_the_end = False
+        self.scroll_home(animate=False)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._came_to_the_end = self.was_read
+
+    @property
+    def was_read(self) -> bool:
+        return self._came_to_the_end or (self.size.area > 0 and self.scroll_offset.y >= self.max_scroll_y)
+
+
 class InboxScreen(App[None]):
     TITLE = "Fairlead"
     ENABLE_COMMAND_PALETTE = False
@@ -210,7 +240,10 @@ class InboxScreen(App[None]):
     #state { height: 1; background: $panel; padding: 0 1; }
     #list { width: 42; height: 1fr; border: none; border-right: tall $panel; }
     #scroll { height: 1fr; padding: 0 1; }
+    .-narrow #both { layout: vertical; }
+    .-narrow #list { width: 1fr; height: auto; max-height: 35%; border-right: none; border-bottom: tall $panel; }
     """
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (76, "-wide")]  # noqa: RUF012  # as Textual declares it
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "allow", "Allow"),
         Binding("e", "edit", "Change"),
@@ -247,9 +280,9 @@ class InboxScreen(App[None]):
 
     def compose(self) -> ComposeResult:
         yield Static(id="state")
-        with Horizontal():
-            yield OptionList(id="list")
-            with VerticalScroll(id="scroll"):
+        with Horizontal(id="both"):
+            yield Rows(id="list")
+            with Reading(id="scroll"):
                 yield Static(id="detail")
         yield Footer()
 
@@ -355,7 +388,7 @@ class InboxScreen(App[None]):
         shows = " ".join(f"{item['id']} {item['state']}" for item in items)
         if self._shown != shows:
             self._shown, self._since = shows, time.monotonic()
-            self.query_one("#scroll", VerticalScroll).scroll_home(animate=False)
+            self.query_one("#scroll", Reading).begin()
 
     def _nothing(self) -> str:
         return "Nothing was asked yet." if self._done else "Nothing waits. New questions appear here by themselves."
@@ -455,6 +488,8 @@ class InboxScreen(App[None]):
         if len(items) < len(rows) or not self.armed:
             self.notify("They have just appeared. Read them, then press the key again.", timeout=2, markup=False)
             return True
+        if word == "Allow" and not self._was_read():
+            return True
         text = Text("\n\n").join(detail_of(item, time.time()) for item in items)
         title = f"{word} these {len(items)} together?"
         self._ask(Confirming(title, text, f"a: {word.lower()} all of them; Escape goes back"), lambda _: then(items))
@@ -481,8 +516,15 @@ class InboxScreen(App[None]):
             return
         if item["kind"] == "input":
             self.action_answer()
-        else:
+        elif self._was_read():
             self._send(item, {"decision": "allow"})
+
+    def _was_read(self) -> bool:
+        """To its end: what nobody has seen is not allowed."""
+        read = self.query_one("#scroll", Reading).was_read
+        if not read:
+            self.notify("There is more below: page down to its end, then allow it.", timeout=4, markup=False)
+        return read
 
     def action_refuse(self) -> None:
         if self._several("Refuse", self._refuse_several):

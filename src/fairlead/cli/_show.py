@@ -275,6 +275,11 @@ class Page:
     def __init__(self) -> None:
         self._console = _console() if sys.stdout.isatty() else None
 
+    @property
+    def width(self) -> int:
+        """Columns; as many as one likes where nobody looks on."""
+        return self._console.width if self._console else sys.maxsize
+
     def line(self, cell: Cell = "", indent: int = 0) -> None:
         if self._console is None:
             _plain(_text(cell), indent)

@@ -1,6 +1,7 @@
 """Validate every configuration file of this project: all systems, all layers.
 
-Each problem comes with file:line:column and, where it can be guessed, what was meant. Nothing is run.
+Each problem comes with file:line:column and, where it can be guessed, what was meant. Nothing that is configured is
+run; where a hook wants a sandbox, an empty one is built once after each boot.
 The exit code is 1 if there is an error, and 0 otherwise; warnings do not count.
 """
 
@@ -33,12 +34,28 @@ def _main(words: list[str]) -> int:
     options.trust_project = True
     hooks = _show.load(options)
     files = explaining.files(hooks.setting, active=options.active)
-    problems = [*explaining.check(hooks), *_in_cases(hooks.setting.project, files)]
+    problems = [*explaining.check(hooks), *_without_bounds(hooks), *_in_cases(hooks.setting.project, files)]
     if options.json:
         _show.print_json([_as_json(problem) for problem in problems])
     else:
         _print(problems, files, hooks)
     return int(any(problem.level == "error" for problem in problems))
+
+
+def _without_bounds(hooks: Hooks) -> list[Problem]:
+    """What a hook asks for, and this machine does not have."""
+    from fairlead.confining import advice
+    from fairlead.errors import Problem
+    from fairlead.locate import position
+
+    found = []
+    for hook in hooks:
+        for key, what, hint in advice.on(hook, hooks.setting.environ, hooks.setting.home):
+            line, column = position(hook.origin.file, (*hook.origin.path, key))
+            found.append(
+                Problem(file=hook.origin.file, message=what, hint=hint, level="warning", line=line, column=column)
+            )
+    return found
 
 
 def _in_cases(project: str, files: list[str]) -> Sequence[Problem]:

@@ -1,7 +1,8 @@
 """Everything that keeps a hook from running on this machine, and what to do about it.
 
 All settings of all agents are read; nothing that is configured in them is run. Two harmless programs are:
-the interpreter of our own entry, which is asked for its version, and your login shell with an empty command.
+the interpreter of our own entry, which is asked for its version, and your login shell with an empty command;
+where a hook wants a sandbox, an empty one is built once after each boot.
 The exit code is 1 if there is an error (a hook does not run, or guards nothing), and 0 otherwise.
 """
 

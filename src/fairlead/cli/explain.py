@@ -165,7 +165,7 @@ def _print(found: dict[str, Any], options: argparse.Namespace) -> None:
     elif options.dry_run:
         page.line([("These hooks would run, in this order:", "title")])
     if ran and options.dry_run:
-        page.rows([(f"{entry['order']}.", _hook(entry)) for entry in ran], widths=(3,))
+        page.rows([(f"{entry['order']}.", [*_hook(entry), *_hint(entry)]) for entry in ran], widths=(3,))
     elif ran:
         page.rows([_row(entry) for entry in ran], widths=(3, 5, 7))
     _print_skipped(page, [entry for entry in found["hooks"] if entry["order"] is None], found["event"])

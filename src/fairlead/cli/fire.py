@@ -51,4 +51,6 @@ def _answer(options: Options) -> Result:
     try:
         return as_engine(request(options, sys.stdin.buffer.read()))
     except Exception as error:  # noqa: BLE001  # an agent takes a traceback for "go on": refuse instead
-        return refused(options.agent, f"internal error: {type(error).__name__}: {error}")
+        from fairlead.said import for_model
+
+        return refused(options.agent, for_model(f"internal error: {type(error).__name__}: {error}"))

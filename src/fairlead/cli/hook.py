@@ -42,7 +42,7 @@ def main(words: list[str]) -> int:
         out = take_stdout()
         reply = _answer(options, started)
     except Exception as error:  # noqa: BLE001  # an agent takes a traceback for "go on": refuse instead
-        write(2, f"fairlead: internal error: {type(error).__name__}: {error}\n".encode("utf-8", "replace"))
+        write(2, f"fairlead: {_sentence(error)}\n".encode("utf-8", "replace"))
         os._exit(REFUSED)
     write(2, reply.stderr.encode("utf-8", "replace"))
     delivered = write(out, reply.stdout)
@@ -53,10 +53,11 @@ def main(words: list[str]) -> int:
 def _answer(options: Options, started: float) -> Reply:
     from fairlead import dialects
     from fairlead.cli._signals import end_hooks_with_us
-    from fairlead.surroundings import forget_coerced_locale
+    from fairlead.surroundings import Surroundings, enter, forget_coerced_locale
 
     end_hooks_with_us()
     forget_coerced_locale()
+    enter(Surroundings(environ=os.environ, process=os.getpid()))
     if options.agent:
         half = dialects.agent_half(options.agent)
         return _reply(options, half, lambda: _event_for(half), started)
@@ -78,8 +79,19 @@ def _reply(options: Options, half: AgentHalf, event: Callable[[], bytes], starte
     try:
         answer = as_hook(request(options, event(), started=started))
     except Exception as error:  # noqa: BLE001  # the same, in the agent's own words
-        return half.write_failure(options.event, f"internal error: {type(error).__name__}: {error}")
+        return half.write_failure(options.event, _sentence(error))
     return answer.reply.but(stderr=printed(answer))
+
+
+def _sentence(error: Exception) -> str:
+    """What it quotes may be a stranger's; should that be the trouble, only what kind of error it is."""
+    kind = f"internal error: {type(error).__name__}"
+    try:
+        from fairlead.said import for_model
+
+        return for_model(f"{kind}: {error}")
+    except Exception:  # noqa: BLE001  # whatever is broken, the refusal must be said
+        return kind
 
 
 def _whose(raw: bytes) -> tuple[str, str]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fairlead.journal.reading import Entry, Log, Wanted
+    from fairlead.journal.verifying import Kept, Verified
 
 _LOOK_AGAIN = 0.2
 
@@ -33,17 +34,14 @@ def _main(words: list[str]) -> int:
     from fairlead.journal.sharing import processors
 
     log = Log(settings.folder(os.environ), workers=processors())
-    if options.verify:
-        return _verify(log, as_json=options.json)
+    _refuse_two_at_once(options)
+    if options.verify or options.kept:
+        return _verify(log, options)
     if options.number is not None:
         return _one(log, options.number, as_json=options.json)
     wanted = _journal.wanted(options)
     if options.export:
-        from fairlead.journal.exporting import export
-
-        count = export(log, wanted, options.export, _show.concealed)
-        print(f"{_show.counted(count, 'event')} in {options.export}")
-        return 0
+        return _export(log, wanted, options)
     _list(log, wanted, options)
     return 0
 
@@ -52,12 +50,35 @@ def _parser() -> _show.Parser:
     parser = _show.parser("log", __doc__ or "")
     add = parser.add_argument
     add("number", nargs="?", type=int, metavar="NUMBER", help="one event in full")
-    add("-n", "--count", type=int, default=20, metavar="COUNT", help="how many of the latest; default 20")
+    add("-n", "--count", type=_journal.count, default=20, metavar="COUNT", help="how many of the latest; default 20")
     add("-f", "--follow", action="store_true", help="go on with what happens from now on")
     _journal.add_filters(parser)
     add("--export", default="", metavar="FILE", help="write all that is wanted to a .jsonl, .csv or .parquet file")
     add("--verify", action="store_true", help="prove that nothing was changed or taken out")
+    add("--kept", default="", metavar="LINE", help="the same, against a line that an earlier --verify has printed")
     return parser
+
+
+def _refuse_two_at_once(options: argparse.Namespace) -> None:
+    """Whoever wants two things would get one, and not know it."""
+    from fairlead.errors import UsageError
+
+    wishes = {"NUMBER": options.number is not None, "--export": options.export, "--follow": options.follow,
+              "--verify": options.verify or options.kept}  # fmt: skip
+    named = [name for name, is_wanted in wishes.items() if is_wanted]
+    if len(named) > 1:
+        raise UsageError(f"{' and '.join(named)} cannot both be done at once", hint="ask for one after the other")
+
+
+def _export(log: Log, wanted: Wanted, options: argparse.Namespace) -> int:
+    from fairlead.journal.exporting import export
+
+    count = export(log, wanted, options.export, _show.concealed)
+    if options.json:
+        _show.print_json({"file": os.path.abspath(options.export), "events": count})
+    else:
+        print(f"{_show.counted(count, 'event')} in {_show.visible(options.export)}")
+    return 0
 
 
 # --- many --------------------------------------------------------------------------------------------
@@ -65,12 +86,13 @@ def _parser() -> _show.Parser:
 
 def _list(log: Log, wanted: Wanted, options: argparse.Namespace) -> None:
     place = log.end()
-    found = log.latest(wanted, max(options.count, 0))
+    found = log.latest(wanted, options.count)
     page = _show.Page()
     for entry in found:
         _show_entry(log, entry, page, as_json=options.json)
     if not found and options.count > 0 and not options.follow and not options.json:
-        _nothing(log, page, wanted)
+        for line in _journal.nothing(log, wanted):
+            page.line(line)
     if options.follow:
         shown = {entry["n"] for entry in found}  # what came while we looked has been found twice
         _follow(log, wanted, place, page, shown, as_json=options.json)
@@ -96,16 +118,6 @@ def _follow(
         pass
 
 
-def _nothing(log: Log, page: _show.Page, wanted: Wanted) -> None:
-    from fairlead.journal.reading import Wanted
-
-    if wanted != Wanted() and log.latest(Wanted(), 1):
-        page.line("Nothing in the journal is like that.")
-        return
-    page.line("The journal is empty: no agent has asked Fairlead anything yet.")
-    page.line("`fairlead doctor` says what keeps hooks from running.")
-
-
 def _show_entry(log: Log, entry: Entry, page: _show.Page, *, as_json: bool) -> None:
     whole = log.whole(entry)
     if as_json:
@@ -114,21 +126,30 @@ def _show_entry(log: Log, entry: Entry, page: _show.Page, *, as_json: bool) -> N
         print(json.dumps(_show.concealed(whole), ensure_ascii=True))
         return
     word = entry["decision"]
-    tool = f" {entry['tool']}" if entry["tool"] else ""
-    failed: list[_show.Span] = [("  a hook failed", "error")] if entry["failed"] else []
+    start: list[_show.Span] = [(f"{entry['n']}", "dim"), (_journal.clock(entry["t"]), "dim"),
+                               ("-", "dim") if word == "none" else (word, word)]  # fmt: skip
+    if page.width < _NARROW:
+        page.line([part for span in start for part in (span, ("  ", ""))] + _told_about(whole))
+    else:
+        page.rows([(*start, _told_about(whole))], widths=(len(str(entry["n"])), 15, 5))
+
+
+_NARROW = 72
+"""Columns below which a table has no room for what matters."""
+
+
+def _told_about(whole: Entry) -> list[_show.Span]:
+    word, tool = whole["decision"], f" {whole['tool']}" if whole["tool"] else ""
+    agent: _show.Span = (f"{whole['agent']} ", "dim")
+    if not whole["event"]:
+        why = _show.shortened(str(whole.get("details", {}).get("reason", "")), 200)
+        return [agent, (_UNREADABLE, "error"), (f"  {why}", "dim")]
     decided: list[_show.Span] = [(f"  {_by(whole)}", "dim")] if word not in ("none", "allow") else []
-    page.rows(
-        [
-            (
-                (f"{entry['n']}", "dim"),
-                (_journal.clock(entry["t"]), "dim"),
-                ("-", "dim") if word == "none" else (word, word),
-                [(f"{entry['agent']} ", "dim"), (f"{entry['event']}{tool}  ", ""), (_journal.about(whole), "title"),
-                 *decided, *failed],
-            )
-        ],
-        widths=(len(str(entry["n"])), 14, 5),
-    )  # fmt: skip
+    failed: list[_show.Span] = [("  a hook failed", "error")] if whole["failed"] else []
+    return [agent, (f"{whole['event']}{tool}  ", ""), (_journal.about(whole), "title"), *decided, *failed]
+
+
+_UNREADABLE = "an event that could not be read"
 
 
 def _by(whole: Entry) -> str:
@@ -146,7 +167,8 @@ def _one(log: Log, number: int, *, as_json: bool) -> int:
 
     entry = log.entry(number)
     if not entry:
-        raise UsageError(f"there is no event {number} in the journal", hint="it may have been turned over by age")
+        hint = "`fairlead log` shows which there are; the oldest go by age and size"
+        raise UsageError(f"there is no event {number} in the journal", hint=hint)
     if as_json:
         _show.print_json(entry)
         return 0
@@ -161,11 +183,12 @@ def _one(log: Log, number: int, *, as_json: bool) -> int:
 def _print_one(entry: Entry, page: _show.Page) -> None:
     details = entry.get("details", {})
     tool = f" · {entry['tool']}" if entry["tool"] else ""
-    page.line([(f"{entry['event']}{tool}", "title"), (f"  asked by {entry['agent']}", "dim")])
+    title = f"{entry['event']}{tool}" if entry["event"] else _UNREADABLE.capitalize()
+    page.line([(title, "title"), (f"  asked by {entry['agent']}", "dim")])
     for label, value in (
-        ("when", f"{_journal.clock(entry['t'])}, {entry['ms']:.1f} ms"), ("session", entry["session"]),
+        ("when", f"{_journal.date(entry['t'])}, {entry['ms']:.1f} ms"), ("session", entry["session"]),
         ("project", details.get("project", "")), ("input", _input(details)),
-        ("kept", f"a part: the whole had {details['size']:,} bytes" if "size" in details else ""),
+        ("kept", _kept_part(details)),
     ):  # fmt: skip
         if value:
             page.pair((label, "dim"), value, width=9)
@@ -187,6 +210,12 @@ def _print_one(entry: Entry, page: _show.Page) -> None:
         page.pair(("note", "dim"), note, width=12)
     if details.get("reply"):
         page.pair(("told", "dim"), _show.shortened(_told(details["reply"])), width=12)
+
+
+def _kept_part(details: dict[str, Any]) -> str:
+    if "size" in details:
+        return f"a part: the whole had {details['size']:,} bytes"
+    return "a part: what was longer than 256 KiB was cut" if details.get("cut") else ""
 
 
 def _input(details: dict[str, Any]) -> str:
@@ -243,21 +272,48 @@ def _hint(hook: dict[str, Any], event: str) -> str:
 # --- proof -------------------------------------------------------------------------------------------
 
 
-def _verify(log: Log, *, as_json: bool) -> int:
-    from fairlead.journal.verifying import verify
+_MOST = 20
+"""Problems that a person reads."""
 
-    found = verify(log)
-    if as_json:
-        _show.print_json(found.as_dict())
-        return 1 if found.problems else 0
-    page = _show.Page()
-    for problem in found.problems:
+
+def _verify(log: Log, options: argparse.Namespace) -> int:
+    from fairlead.journal.sharing import processors
+    from fairlead.journal.verifying import line_to_keep, verify
+
+    found = verify(log, _kept(options.kept), workers=processors())
+    if options.json:
+        _show.print_json({**found.as_dict(), "line": line_to_keep(found)})
+    else:
+        _print_verified(found, _show.Page())
+    return 1 if found.problems else 0
+
+
+def _kept(text: str) -> Kept | None:
+    from fairlead.errors import UsageError
+    from fairlead.journal.verifying import Kept
+
+    kept = Kept.read(text) if text else None
+    if text and kept is None:
+        hint = "copy the whole line that `fairlead log --verify` has printed: a number, a hyphen and 64 digits"
+        raise UsageError(f"--kept {text!r} is no such line", hint=hint)
+    return kept
+
+
+def _print_verified(found: Verified, page: _show.Page) -> None:
+    from fairlead.journal.verifying import line_to_keep
+
+    for problem in found.problems[:_MOST]:
         page.line([("changed  ", "error"), (problem, "")])
+    rest = len(found.problems) - _MOST + found.more_problems
+    if rest > 0:
+        page.line((f"… and {rest:,} more", "dim"))
+    if found.problems:
+        return
     if not found.entries:
         page.line("The journal is empty.")
-    elif not found.problems:
-        count = f"{found.entries:,} {'entry' if found.entries == 1 else 'entries'}"
-        page.line([("whole  ", "allow"), (f"{count}, from {found.first} on", "")])
-        page.line((found.chain, "dim"))
-        page.prose("Kept somewhere else, this line proves later that nothing before it was changed.")
-    return 1 if found.problems else 0
+        return
+    count = f"{found.events:,} {'event' if found.events == 1 else 'events'}"
+    since = f"; as it was up to {found.kept}, whose line you kept" if found.kept else ""
+    page.line([("whole  ", "allow"), (f"{count}, numbers {found.first} to {found.last}{since}", "")])
+    page.line((line_to_keep(found), "dim"))
+    page.prose("Kept somewhere else, this line proves later that nothing before it was changed: --kept LINE.")

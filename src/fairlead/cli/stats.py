@@ -55,7 +55,14 @@ def _parser() -> _show.Parser:
     add("--by", default="", choices=("", *_BY), metavar="WHAT", help=f"only this table: {', '.join(_BY)}")
     _journal.add_filters(parser)
     add("--project", metavar="DIR", type=_show.directory, help="only this project")
-    add("-n", "--count", type=int, default=10, metavar="COUNT", help="how many rows of each table; default 10")
+    add(
+        "-n",
+        "--count",
+        type=_journal.count,
+        default=10,
+        metavar="COUNT",
+        help="how many rows of each table; default 10",
+    )
     add("--gently", action="store_true", help=argparse.SUPPRESS)  # for the server, whose other work comes first
     return parser
 
@@ -122,7 +129,8 @@ def _load(project: str, agent: str) -> Hooks:
 def _print(found: dict[str, Any], options: argparse.Namespace) -> None:
     page = _show.Page()
     if not found["events"]:
-        page.line("Nothing in the journal is like that.")
+        for line in _found_nothing(options):
+            page.line(line)
     else:
         _print_sum(found, page)
         for group, rows in found["by"].items():
@@ -136,6 +144,13 @@ def _print(found: dict[str, Any], options: argparse.Namespace) -> None:
         page.line(
             (f"{_show.counted(found['unreadable'], 'line')} could not be read: `fairlead log --verify`", "warning")
         )
+
+
+def _found_nothing(options: argparse.Namespace) -> list[str]:
+    from fairlead.journal import settings
+    from fairlead.journal.reading import Log
+
+    return _journal.nothing(Log(settings.folder(os.environ)), _journal.wanted(options))
 
 
 def _print_sum(found: dict[str, Any], page: _show.Page) -> None:
@@ -153,9 +168,9 @@ def _print_sum(found: dict[str, Any], page: _show.Page) -> None:
 
 def _print_table(group: str, rows: Sequence[dict[str, Any]], most: int, page: _show.Page) -> None:
     is_time = group in ("day", "hour")
-    shown = rows[-most:] if is_time else rows[:most]
+    shown = rows[max(len(rows) - most, 0) :] if is_time else rows[:most]
     page.line((_heading(group), "title"))
-    highest = max(row["count"] for row in shown)
+    highest = max((row["count"] for row in shown), default=0)
     for row in shown:
         page.line(_table_row(group, row, highest), indent=2)
     if len(rows) > most:

@@ -25,10 +25,13 @@ if TYPE_CHECKING:
     from fairlead.testing.reading import Suite
     from fairlead.testing.running import Outcome
 
-_EXAMPLE = """write one, such as:
+_EXAMPLE = """\
+Write one, such as:
+
 [[case]]
 command = "git push --force"
-decision = "deny\""""
+decision = "deny"
+"""
 _WIDTH = 8
 
 
@@ -41,8 +44,15 @@ def _main(words: list[str]) -> int:
     options.project = options.project or _show.here()
     if options.record:
         return _record(options)
-    suites = _suites(options)
-    return _Run(options, suites).run()
+    try:
+        return _Run(options, _suites(options)).run()
+    except _NoCase as error:
+        print(f"fairlead test: {_show.visible(str(error))}\n{_EXAMPLE}", file=sys.stderr, end="")
+        return _show.USAGE
+
+
+class _NoCase(Exception):  # noqa: N818  # a sentence, and an example of several lines
+    pass
 
 
 def _parser() -> _show.Parser:
@@ -70,14 +80,12 @@ def _file(options: argparse.Namespace) -> str:
 
 
 def _suites(options: argparse.Namespace) -> list[Suite]:
-    from fairlead.errors import UsageError
     from fairlead.testing.reading import read
 
     files = [os.path.abspath(file) for file in options.files] or [_file(options)]
     missing = [file for file in files if not os.path.lexists(file)]
     if missing:
-        hint = f"name a file that is there, or {_EXAMPLE}" if options.files else _EXAMPLE
-        raise UsageError(f"there is no {_show.near(missing[0])}", hint=hint)
+        raise _NoCase(f"there is no {_show.near(missing[0])}")
     return [read(file) for file in dict.fromkeys(files)]
 
 
@@ -94,6 +102,7 @@ class _Run:
         self.left_out = sum(len(suite.cases) for suite in suites) - len(self.cases)
         self.suites = suites
         self.outcomes: list[Outcome] = []
+        self.changed_outside: list[str] = []
         self.page = _show.Page()
         self.marks = _marks()
 
@@ -120,7 +129,7 @@ class _Run:
             return
         if self.left_out:
             raise UsageError(f"no case has {self.options.text!r} in its name", hint="-k looks for a part of it")
-        raise UsageError(f"there is no case in {_show.near(self.suites[0].file)}", hint=_EXAMPLE)
+        raise _NoCase(f"there is no case in {_show.near(self.suites[0].file)}")
 
     def _try(self) -> None:
         from fairlead.testing.running import run
@@ -140,6 +149,7 @@ class _Run:
                     sys.stdout = sys.stderr
             finally:
                 sys.stdout = out
+            self.changed_outside = room.changed_outside()
 
     # --- for programs --------------------------------------------------------------------------------
 
@@ -151,6 +161,7 @@ class _Run:
             "not_tried": self.left_out,
             "problems": [problem.as_dict() for problem in self.problems],
             "cases": [self._described(outcome) for outcome in self.outcomes],
+            "changed_outside": self.changed_outside,
         }
 
     def _described(self, outcome: Outcome) -> dict[str, Any]:
@@ -216,6 +227,8 @@ class _Run:
             said = f"{name} was not asked in {_show.counted(count, 'case')}"
             self.page.line((f"{said}: a case can say what it says, --online asks it.", "warning"))
 
+        if self.changed_outside:
+            self.page.line((_changed_outside(self.changed_outside), "warning"))
         for problem in dict.fromkeys(note for one in self.outcomes for note in one.notes if ": error: " in note):
             self.page.line((problem, "warning"))
 
@@ -225,6 +238,15 @@ class _Run:
             for name in outcome.unasked:
                 counts[name] = counts.get(name, 0) + 1
         return counts
+
+
+def _changed_outside(paths: Sequence[str]) -> str:
+    named = ", ".join(paths[:_MOST_NAMED]) + (f" and {len(paths) - _MOST_NAMED:,} more" if paths[_MOST_NAMED:] else "")
+    hint = "If it was not you, a hook names the project by its whole path, where the scratch copy cannot catch it."
+    return f"While the hooks ran, the project itself has changed: {named}. {hint}"
+
+
+_MOST_NAMED = 5
 
 
 def _said(entry: dict[str, Any]) -> list[_show.Span]:
@@ -270,6 +292,10 @@ def _print_recorded(file: str, recorded: list[Any], options: argparse.Namespace)
         if one.secrets:
             said = f"event {number} holds what looks like a secret ({', '.join(one.secrets)}): {_what_stands(file)}"
             print(f"fairlead test: {_show.visible(said)}", file=sys.stderr)
+        if one.decided_by and not options.user:
+            said = f"event {number} was decided by {', '.join(one.decided_by)}, which the project does not have"
+            hint = "`fairlead test --user` tries it with your own hooks"
+            print(f"fairlead test: {_show.visible(said)}: {hint}", file=sys.stderr)
     if options.json:
         _show.print_json({"file": file, "cases": [one.fields for one in recorded]}, as_it_is=True)
         return

@@ -33,8 +33,7 @@ _CALLS: dict[str, tuple[int, int]] = {
 _NEVER = ("keyctl", "add_key", "request_key", "bpf", "perf_event_open", "userfaultfd", "open_by_handle_at")
 _METADATA = tuple(_CALLS)[list(_CALLS).index("chmod") :]
 """Changes of files that Landlock knows nothing of."""
-_TIMES = ("utime", "utimes", "futimesat", "utimensat")
-"""Of these we say that they were done: `touch` must work in a folder of the hook's own, and does no harm elsewhere."""
+_TIMES = ("utime", "utimes", "futimesat")
 _TERMINAL = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX: typing into somebody's terminal."""
 _FILE_FLAGS = (0x40086602, 0x401C5820)
@@ -55,10 +54,10 @@ def program(*, network: bool, metadata: bool, machine: str = "") -> bytes:
     """For the kernel. Without `metadata`, modes, owners and times of files cannot be changed."""
     architecture, column = _MACHINES[machine or os.uname().machine]
     lines = [*_head(architecture, column)]
-    for name in (*_NEVER, *(() if metadata else _METADATA)):
+    for name in (*_NEVER, *(() if metadata else (*_METADATA, *_TIMES))):
         lines += _call(name, column, [(_RETURN, 0, 0, _ERROR | _EPERM)])
-    for name in () if metadata else _TIMES:
-        lines += _call(name, column, [(_RETURN, 0, 0, _ERROR)])
+    if not metadata:
+        lines += _call("utimensat", column, [*_of_open_files(1)])
     lines += _call("io_uring_setup", column, [(_RETURN, 0, 0, _ERROR | _ENOSYS)])  # programs then do without
     lines += _call("socket", column, [*_socket(network)])
     lines += _call("ioctl", column, [*_refused_values(1, (*_TERMINAL, *(() if metadata else _FILE_FLAGS)))])
@@ -126,6 +125,17 @@ def _only_zero(index: int) -> Iterator[Line]:
     yield _JUMP_EQUAL, 1, 0, 0
     yield _RETURN, 0, 0, _ERROR | _EPERM
     yield _RETURN, 0, 0, _ALLOW
+
+
+def _of_open_files(index: int) -> Iterator[Line]:
+    """Without a path it is about a file that is open already. Of that we say that it was done: `touch` has to work in
+    a folder of the hook's own. With one it is refused, or a `touch` that could make no file would seem to have."""
+    yield _argument(index)
+    yield _JUMP_EQUAL, 0, 3, 0
+    yield _LOAD, 0, 0, _ARGUMENTS + 8 * index + 4
+    yield _JUMP_EQUAL, 0, 1, 0
+    yield _RETURN, 0, 0, _ERROR
+    yield _RETURN, 0, 0, _ERROR | _EPERM
 
 
 def _line(code: int, if_true: int, if_false: int, value: int) -> bytes:

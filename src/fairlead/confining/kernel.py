@@ -6,6 +6,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 _NO_NEW_PRIVS, _SECCOMP, _FILTER = 38, 22, 2
@@ -30,6 +31,22 @@ def call(number: int, *arguments: Any) -> int:
     if result < 0:
         _fail(f"system call {number}")
     return result
+
+
+def caller(number: int, *kinds: str) -> Callable[..., int]:
+    """For a call that is made often: what its arguments are is said once (`c_long`, `c_char_p`, …)."""
+    import ctypes
+
+    types = [getattr(ctypes, kind) for kind in ("c_long", *kinds)]
+    function = ctypes.CFUNCTYPE(ctypes.c_long, *types, use_errno=True)(("syscall", _libc()))
+
+    def made(*arguments: Any) -> int:
+        result: int = function(number, *arguments)
+        if result < 0:
+            _fail(f"system call {number}")
+        return result
+
+    return made
 
 
 def _fail(what: str) -> None:

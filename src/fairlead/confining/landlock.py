@@ -11,7 +11,7 @@ from fairlead.confining.places import HIDDEN, PRIVATE, READ, WRITE, kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 NEEDED = 3
 """The first version that keeps files from being truncated (Linux 6.2)."""
@@ -46,13 +46,14 @@ def version() -> int:
 
 def restrict(places: Mapping[str, str], *, network: bool) -> None:
     """This thread, for ever. It must have given up new privileges before."""
-    from fairlead.confining.kernel import call
+    from fairlead.confining.kernel import call, caller
 
-    ruleset = _ruleset(network=network)
+    version_here = version()
+    ruleset, handled = _ruleset(version_here, network=network), _handled(version_here)
     try:
-        handled = _handled(version())
+        add = caller(_ADD, "c_int", "c_int", "c_char_p", "c_int")
         for path, rights in _grants(places):
-            _add(ruleset, path, rights & handled)
+            _add(add, ruleset, path, rights & handled)
         call(_RESTRICT, ruleset, 0)
     finally:
         os.close(ruleset)
@@ -63,10 +64,9 @@ def _handled(version: int) -> int:
     return (_IOCTL_DEV << 1) - 1 if version >= 5 else (_TRUNCATE << 1) - 1
 
 
-def _ruleset(*, network: bool) -> int:
+def _ruleset(version_here: int, *, network: bool) -> int:
     from fairlead.confining.kernel import call
 
-    version_here = version()
     fields = [_handled(version_here)]
     if version_here >= 4:
         fields.append(0 if network else _TCP)
@@ -76,15 +76,13 @@ def _ruleset(*, network: bool) -> int:
     return call(_CREATE, attributes, len(attributes), 0)
 
 
-def _add(ruleset: int, path: str, rights: int) -> None:
-    from fairlead.confining.kernel import call
-
+def _add(add: Callable[..., int], ruleset: int, path: str, rights: int) -> None:
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:  # it has just gone
         return
     try:
-        call(_ADD, ruleset, _BENEATH, rights.to_bytes(8, "little") + descriptor.to_bytes(4, "little"), 0)
+        add(ruleset, _BENEATH, rights.to_bytes(8, "little") + descriptor.to_bytes(4, "little"), 0)
     finally:
         os.close(descriptor)
 
@@ -105,11 +103,12 @@ _RIGHTS = {READ: _READING, WRITE: _WRITING, HIDDEN: 0, PRIVATE: 0}
 
 
 def _around(places: Mapping[str, str]) -> set[str]:
-    """Folders that cannot be granted as a whole, since something within them is not what they are."""
+    """Folders that cannot be granted as a whole, since less is allowed somewhere within them. More is no reason: rights
+    that are granted above and below add up."""
     found: set[str] = set()
     for path, kind in places.items():
         parent = os.path.dirname(path)
-        if path == "/" or kind == kind_of(parent, places):
+        if path == "/" or not _RIGHTS[kind_of(parent, places)] & ~_RIGHTS[kind]:
             continue
         while parent not in found:
             found.add(parent)

@@ -35,6 +35,7 @@ SECRETS = """
 """.split()
 """Below a home. Whoever finds one missing here may say so: it is the list that grows."""
 
+_FIRST_NAMES = frozenset(name.partition("/")[0] for name in SECRETS)
 _SYSTEM_SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/run", "/root/.ssh")
 _OF_RUN = (
     "/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf", "/run/current-system",
@@ -79,10 +80,19 @@ def _homes(setting: Setting) -> set[str]:
 
 
 def _secrets(home: str) -> Iterator[str]:
-    for name in SECRETS:
+    try:
+        there = frozenset(os.listdir(home))
+    except OSError:  # what cannot be listed may be there all the same
+        there = _FIRST_NAMES
+    for name in _secrets_in(there):
         path = os.path.join(home, name)
         if os.path.lexists(path):
             yield os.path.realpath(path)
+
+
+def _secrets_in(there: frozenset[str]) -> list[str]:
+    """Those that can be there, with one look for all of them."""
+    return [name for name in SECRETS if name.partition("/")[0] in there]
 
 
 def _writable(path: str, setting: Setting, *, is_confined: bool) -> str:

@@ -6,6 +6,7 @@ import os
 
 from fairlead.confining import bubblewrap, filtering, landlock, limiting
 from fairlead.confining.places import READ, WRITE
+from fairlead.confining.scratch import make
 from fairlead.confining.ways import LANDLOCK
 from fairlead.spawning import spawn
 
@@ -88,6 +89,7 @@ def _behind_landlock(run: Run, walls: Walls | None, env: Mapping[str, str], stdi
     if walls is None:
         return _without_privileges(begin) if run.no_new_privs else begin()
     places = {**walls.places, **_shown(run)}
+    make(run.scratch)
 
     def restrict() -> None:
         from fairlead.confining import kernel

@@ -36,21 +36,28 @@ def system_program(name: str) -> str:
 
 def find(by: str, environ: Mapping[str, str], home: str) -> tuple[str, tuple[str, ...]]:
     """`landlock`, or the program bwrap with its options. Raises HookFailed, never chooses to do without."""
+    found, options, why_not = look(by, environ, home)
+    if not found:
+        raise HookFailed(f"its sandbox cannot be built here, so it was not run: {why_not}; see `fairlead doctor`")
+    return found, options
+
+
+def look(by: str, environ: Mapping[str, str], home: str) -> tuple[str, tuple[str, ...], str]:
+    """The same, or nothing and why."""
     if not sys.platform.startswith("linux"):
-        raise HookFailed("its sandbox cannot be built here, so it was not run: that needs Linux")
+        return "", (), "that needs Linux"
+    why_not = ""
     if by != LANDLOCK:
         program = system_program("bwrap")
         options, why_not = _works(program, environ, home) if program else ((), _INSTALL)
         if options:
-            return program, options
-    else:
-        why_not = ""
+            return program, options, ""
     if by != BUBBLEWRAP:
         missing = _no_landlock()
         if not missing:
-            return LANDLOCK, ()
+            return LANDLOCK, (), ""
         why_not = "; ".join(filter(None, (why_not, missing)))
-    raise HookFailed(f"its sandbox cannot be built here, so it was not run: {why_not}")
+    return "", (), why_not
 
 
 _INSTALL = "bubblewrap is not installed (the package is called bubblewrap)"

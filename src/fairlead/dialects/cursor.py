@@ -331,7 +331,8 @@ _AS_PATCH = ("Write", "StrReplace", "Delete", "ApplyPatch", "apply_patch", "Mult
 def read_event(raw: bytes, event_name: str, _environ: Mapping[str, str]) -> Event:
     payload = wire.decode_object(raw)
     name = event_name or text_in(payload, "hook_event_name")
-    fields = {**_READERS.get(name, _plain)(payload), ASKED_AS: name}
+    asked_as = {ASKED_AS: name} if name in EVENTS else {}  # else a refusal would be written for an event that is none
+    fields = {**_READERS.get(name, _plain)(payload), **asked_as}
     fields = with_folder(fields, payload.get("workspace_roots"))
     if "loop_count" in fields:
         fields["stop_hook_active"] = bool(fields["loop_count"])

@@ -2,7 +2,8 @@
 
 `scene` finds the agents and reads their files, each check looks at the scene and says what it found.
 Nothing that is configured is ever run. Two programs are started, both harmless: the interpreter of our own
-entry, to ask for its version (`own_entry`), and the login shell with an empty command (`profile`).
+entry, to ask for its version (`own_entry`), and the login shell with an empty command (`profile`); and bubblewrap
+with nothing in it, once after each boot, where a hook wants a sandbox (`own_hooks`).
 """
 
 from __future__ import annotations

@@ -24,11 +24,12 @@ def of(report: Report, setting: Setting) -> str:
     """Empty where there is nothing to do."""
     if report.why:
         return of_skipped(report.hook, report.event, report.why, setting)
-    found = _of_failed(report, setting) if report.error else _of_silent(report)
-    return found or _of_another(report.hook, setting)
+    found = of_another(report.hook, setting)
+    return found or (_of_failed(report, setting) if report.error else _of_silent(report))
 
 
-def _of_another(hook: Hook, setting: Setting) -> str:
+def of_another(hook: Hook, setting: Setting) -> str:
+    """It runs here, and never where its user wants it to: that counts more than how it fails here."""
     from fairlead.explaining import taken_for_another
 
     mistaken = taken_for_another(hook, setting)

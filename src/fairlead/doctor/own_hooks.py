@@ -19,6 +19,7 @@ def check(scene: Scene) -> Iterator[Finding]:
     yield from _asked_by_nobody(hooks, scene)
     for hook in hooks:
         yield from _decides_nothing(hook)
+        yield from _without_bounds(hook, scene)
     yield from _no_server([hook for hook in hooks if hook.handler.kind == "approval"], scene)
 
 
@@ -71,6 +72,14 @@ def _decides_nothing(hook: Hook) -> Iterator[Finding]:
     elif hook.handler.kind == "background" and sample(hook.events[0]).blockable:
         what = "an async hook decides nothing: the call has gone on when it answers"
         yield _found(hook, "warning", what, "remove `async` if this hook is a guard", "async")
+
+
+def _without_bounds(hook: Hook, scene: Scene) -> Iterator[Finding]:
+    """What it asks for, and this machine does not have."""
+    from fairlead.confining import advice
+
+    for key, what, fix in advice.on(hook, scene.places.environ, scene.places.home):
+        yield _found(hook, "error" if key == "sandbox" else "warning", what, fix, key)
 
 
 def _no_server(approvals: Sequence[Hook], scene: Scene) -> Iterator[Finding]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
+from fairlead import surroundings
 from fairlead._record import Record
 from fairlead.events import ToolEvent
 from fairlead.hooks import HookFailed
@@ -59,7 +62,7 @@ class Approval(Record):
         from fairlead.outgoing import HangUp
 
         hang_up = HangUp()
-        arguments = (hook, event, setting, seconds, hang_up)
+        arguments = (self._question(hook, event, setting), setting, seconds, hang_up)
         return Call(self._ask, arguments, timeout=limit, in_thread=True, cancellation=hang_up)
 
     def asks_about(self, event: Event) -> bool:
@@ -67,15 +70,14 @@ class Approval(Record):
         asked = None if self.tools is None else {*self.tools, *self.input_tools}
         return asked is None or not asked.isdisjoint(names(None, event, everywhere=True))
 
-    def _ask(
-        self, hook: Hook, event: Event, setting: Setting, seconds: float, hang_up: HangUp
-    ) -> tuple[Any, Question, str]:
+    def _ask(self, question: Question, setting: Setting, seconds: float, hang_up: HangUp) -> tuple[Any, Question, str]:
         from fairlead import approvals
 
-        question = self._question(hook, event, setting)
+        ground = _ground(question)
         try:
             log = self.log or _silent
             found: Any = approvals.ask(question, setting.environ, setting.project, seconds, log, hang_up)
+            found = found if _ground(question) == ground else _MOVED
         except approvals.NoAnswer as nothing:
             found = nothing
         return found, question, setting.agent
@@ -83,7 +85,7 @@ class Approval(Record):
     def _question(self, hook: Hook, event: Event, setting: Setting) -> Question:
         from fairlead.approvals import Question
 
-        own_id = getattr(event, "tool_use_id", "")
+        own_id = getattr(event, "tool_use_id", "") or _process()
         tool, payload = _about(event)
         return Question(
             kind="input" if tool in self._input_tools() else "approval",
@@ -123,6 +125,41 @@ class Approval(Record):
     def identity(self) -> tuple[object, ...]:
         others = (self.approvers, self.escalate_after, self.escalate_to)
         return (self.kind, self.text, self.people, self.tools, self.input_tools, *others)
+
+
+_MOVED = {
+    "decision": "block",
+    "message": "while somebody was asked, a folder or a link that this call names became another one, so the answer "
+    "counts for nothing; make the call again",
+}
+_PATHS = ("file_path", "notebook_path", "path")
+
+
+def _ground(question: Question) -> list[tuple[object, ...]]:
+    """Where the call takes place, behind all links: what was looked at has to be what it is about."""
+    named = [question.payload.get(name) for name in _PATHS]
+    paths = [question.cwd, *(os.path.join(question.cwd, path) for path in named if isinstance(path, str))]
+    return [_place(path) for path in paths]
+
+
+def _place(path: str) -> tuple[object, ...]:
+    """Files may change meanwhile; another folder of the same name is another one."""
+    try:
+        real = os.path.realpath(path)
+        found = os.stat(real)
+    except FileNotFoundError:  # not there yet
+        return (real,)
+    except (OSError, ValueError):  # no path at all
+        return (path,)
+    return (real, found.st_dev, found.st_ino) if os.path.isdir(real) else (real,)
+
+
+def _process() -> str:
+    """A server that answers for a relay may be killed: the relay becomes `fairlead hook`, which joins the question."""
+    from fairlead.machines import name_of_process
+
+    pid = surroundings.process()
+    return name_of_process(pid) if pid else ""
 
 
 def _nothing() -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 COLUMNS = ("n", "t", "agent", "session", "event", "tool", "decision", "hooks", "failed", "ms", "project", "cwd",
            "reason", "input")  # fmt: skip
 _AT_ONCE = 10_000
+_LONGEST_CELL = 32_000
+"""Characters: a spreadsheet takes 32,767 in one cell, and cuts the rest without a word."""
 
 
 def _as_it_is(entry: Entry) -> Entry:
@@ -59,20 +61,35 @@ def _csv(entries: Iterator[Entry], path: str) -> int:
 
     count = 0
     with os.fdopen(_private(path), "w", encoding="utf-8", newline="") as file:
-        rows = csv.DictWriter(file, COLUMNS)
+        rows = csv.DictWriter(file, ("n", "time", *COLUMNS[1:]))
         rows.writeheader()
         for entry in entries:
-            rows.writerow({key: _harmless(value) for key, value in _flat(entry).items()})
+            rows.writerow({key: _harmless(value) for key, value in _with_time(_flat(entry)).items()})
             count += 1
     return count
+
+
+def _with_time(row: dict[str, Any]) -> dict[str, Any]:
+    """As a spreadsheet and a person read it, beside the seconds."""
+    import datetime as dt
+
+    moment = dt.datetime.fromtimestamp(row["t"], dt.UTC)
+    return {**row, "time": moment.isoformat(timespec="milliseconds")}
 
 
 def _harmless(value: Any) -> Any:
     """A spreadsheet would calculate what begins like a formula, a terminal obey what is not to be seen."""
     if not isinstance(value, str):
         return value
-    text = "".join(map(_visible, value))
+    text = _cut("".join(map(_visible, value[: _LONGEST_CELL + 1])), len(value))
     return f"'{text}" if text.lstrip()[:1] in _FORMULAS else text
+
+
+def _cut(text: str, whole: int) -> str:
+    """Of a text of which `whole` characters were there."""
+    if len(text) <= _LONGEST_CELL:
+        return text
+    return f"{text[:_LONGEST_CELL]}… (cut: {whole:,} characters)"
 
 
 _FORMULAS = (*"=+-@", "\uff1d", "\uff0b", "\uff0d", "\uff20")

@@ -35,7 +35,8 @@ def keep(
     if mode == "off":
         return problem
     details = recording.details(event, decision, reply, setting.project, raw if mode == "on" else None)
-    return _append(said, setting, recording.summary(agent, event, decision, ms), {**details, **more}) or problem
+    details |= recording.bounded(more)
+    return _append(said, setting, recording.summary(agent, event, decision, ms), details) or problem
 
 
 def _traced(agent: str, event: Event, decision: Decision, ms: float) -> str:

@@ -54,6 +54,8 @@ WORDS = ("none", "allow", "defer", "ask", "deny", "failed", "late")
 
 def _each(ran: list[Report]) -> dict[str, Any]:
     """The hooks by name, how long each took, and what each said where one has said anything."""
+    if not ran:
+        return {"hooks": [], "times": []}
     times: dict[str, float] = {}
     said: dict[str, str] = {}
     for report in ran:
@@ -77,35 +79,48 @@ def details(
 ) -> dict[str, Any]:
     """All of it; without the raw event nothing of what the agent has sent."""
     payloads = raw is not None
+    met = [report for report in decision.met if _is_worth_it(report)]
     found: dict[str, Any] = {
         "project": project,
         "cwd": event.cwd,
-        "reason": decision.reason[:LONGEST],
-        "context": decision.for_model[:LONGEST],
-        "user_message": decision.user_message[:LONGEST],
-        "notes": [note[:LONGEST] for note in decision.notes],
-        "hooks": [_hook(report, payloads=payloads) for report in decision.met if _is_worth_it(report)],
-        "others": len(decision.reports) - sum(1 for report in decision.met if _is_worth_it(report)),
+        **(_SILENCE if decision.is_silent else _texts(decision)),
+        "hooks": [_hook(report, payloads=payloads) for report in met],
+        "others": len(decision.reports) - len(met),
     }
     if payloads:
-        found |= _event(event, raw or b"")
+        found |= _event(event, raw or b"", untouched=not met)
         found["updated_input"] = bounded(decision.updated_input)
         found["reply"] = _reply(reply)
     return found
 
 
-def _event(event: Event, raw: bytes) -> dict[str, Any]:
+_SILENCE: Mapping[str, Any] = {"reason": "", "context": "", "user_message": "", "notes": ()}
+
+
+def _texts(decision: Decision) -> dict[str, Any]:
+    return {
+        "reason": decision.reason[:LONGEST],
+        "context": decision.for_model[:LONGEST],
+        "user_message": decision.user_message[:LONGEST],
+        "notes": [note[:LONGEST] for note in decision.notes],
+    }
+
+
+def _event(event: Event, raw: bytes, *, untouched: bool) -> dict[str, Any]:
     """In our words; and in the agent's own, where they are others, so that it can be judged again exactly."""
     payload = event.payload()
+    if raw and len(raw) <= LARGEST and _says(raw, payload, untouched=untouched):
+        return {"payload": payload}  # nothing in it can be too long, either
     sent = raw.decode("utf-8", "replace") if len(raw) <= LARGEST else ""
     kept = bounded(payload)
     found: dict[str, Any] = {"payload": kept} if kept == payload else {"payload": kept, "cut": True}
-    return found if not sent or _says(sent, payload) else {**found, "sent": sent}
+    return {**found, "sent": sent} if sent else found
 
 
-def _says(sent: str, payload: dict[str, Any]) -> bool:
+def _says(raw: bytes, payload: dict[str, Any], *, untouched: bool) -> bool:
+    """Where a hook had the event in its hands it may have changed it, and so what was once read."""
     try:
-        return bool(wire.decode(sent) == payload)
+        return bool((wire.decoded(raw) if untouched else wire.decode(raw)) == payload)
     except InputError:
         return False
 
@@ -209,4 +224,4 @@ def _reply(reply: Reply | dict[str, Any] | None) -> Any:
     if reply is None or isinstance(reply, dict):
         return bounded(reply)
     stdout = reply.stdout.decode("utf-8", "backslashreplace")
-    return bounded({"stdout": stdout, "stderr": reply.stderr, "exit_code": reply.exit_code})
+    return {"stdout": bounded(stdout), "stderr": bounded(reply.stderr), "exit_code": reply.exit_code}

@@ -17,7 +17,7 @@ VARIABLE = "FAIRLEAD_JOURNAL"
 
 
 def folder(environ: Mapping[str, str], home: str = "") -> str:
-    return os.path.join(state_folder(environ, home), "journal")
+    return f"{state_folder(environ, home)}/journal"
 
 
 def mode(said: Mapping[str, Any], environ: Mapping[str, str]) -> str:
@@ -26,10 +26,11 @@ def mode(said: Mapping[str, Any], environ: Mapping[str, str]) -> str:
 
 
 def journal(said: Mapping[str, Any], environ: Mapping[str, str], home: str = "") -> Journal:
-    key = (folder(environ, home), said.get("keep_days", 30), said.get("keep_mb", 1024))
+    leads = environ.get("XDG_STATE_HOME"), home or environ.get("HOME")
+    key = (*leads, said.get("keep_days", 30), said.get("keep_mb", 1024))
     if key not in _OPEN:
         _make_room()
-        _OPEN[key] = _journal(*key)
+        _OPEN[key] = _journal(folder(environ, home), *key[2:])
     return _OPEN[key]
 
 
@@ -47,7 +48,7 @@ def _journal(where: str, days: float, size: float) -> Journal:
     return Journal(where, segment=min(32 * MIB, whole // 4), size=whole, age=days * 24 * 3600.0)
 
 
-_OPEN: dict[tuple[str, float, float], Journal] = {}
+_OPEN: dict[tuple[Any, ...], Journal] = {}
 """A process that answers often keeps them open; one that answers once has only one."""
 _MOST_OPEN = 8
 _FORKS: list[bool] = []

@@ -9,6 +9,7 @@ from _thread import allocate_lock
 
 from fairlead import wire
 from fairlead.errors import InputError
+from fairlead.folders import make_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,6 +74,9 @@ class Journal:
         self._head = _File(os.path.join(self.folder, HEAD), os.O_RDWR)
         self._lines = self._details = _File("", 0)
         self._open_segment = 0
+        self._left = Position()
+        self._left_as = b""
+        """What the head said when we let go of it: nobody has to take the same apart again."""
 
     def append(self, summary: Mapping[str, Any], details: Mapping[str, Any]) -> int:
         """The number of the entry. When this returns it is there, also if the process is killed then."""
@@ -99,7 +103,7 @@ class Journal:
             try:
                 head = self._head.opened()
             except FileNotFoundError:
-                os.makedirs(self.folder, mode=0o700, exist_ok=True)
+                make_private(self.folder)
                 head = self._head.opened()
             lock(head)
             if self._head.is_in_its_place():
@@ -110,7 +114,7 @@ class Journal:
         at, torn = self._position(head)
         size = self._details.size() if at.segment else 0
         if at.segment == 0 or at.offset + size > self._segment:
-            at, torn = self._turn_over(at)
+            at, torn = self._turn_over(at, torn)
             size = self._details.size()
         whole = b'{"n":%d,%s\n' % (at.count + 1, body[1:])
         self._details.append(whole, size)
@@ -120,7 +124,8 @@ class Journal:
         except OSError:
             self._details.cut(size)
             raise
-        os.pwrite(head, bytes(at), 0)
+        self._left, self._left_as = at, bytes(at)
+        os.pwrite(head, self._left_as, 0)
         return at.count
 
     def _write(self, at: Position, entry: Mapping[str, Any]) -> None:
@@ -138,7 +143,9 @@ class Journal:
 
     def _position(self, head: int) -> tuple[Position, bool]:
         """Where to go on, and whether what stands before it was cut short by the end of its writer."""
-        at = Position.read(os.pread(head, 256, 0)) or self._without_head()
+        raw = os.pread(head, 256, 0)
+        at = self._left if raw == self._left_as else Position.read(raw) or self._without_head()
+        self._left_as = b""  # until what follows has come to its end
         if not at.segment:
             return at, False
         self._use(at.segment)
@@ -168,7 +175,7 @@ class Journal:
                 at.offset, at.count, at.chain = at.offset + len(line.rstrip(b"\n")) + 1, number, found[1]
         return False
 
-    def _turn_over(self, at: Position) -> tuple[Position, bool]:
+    def _turn_over(self, at: Position, torn: bool) -> tuple[Position, bool]:
         """The next segment; the oldest go when they are too many or too old."""
         fresh = Position(at.segment + 1, 0, at.count, at.chain)
         self._use(fresh.segment)
@@ -180,6 +187,7 @@ class Journal:
         kept = [number for number in segments(self.folder) if number not in gone]
         first = min(kept, default=fresh.segment)
         begin = {"n": at.count + 1, "t": time.time(), "prev": at.chain, "first": first}
+        begin |= {"torn": True} if torn else {}
         self._write(fresh, {**begin, **_span(self.path(at.segment, LINES))})
         for number in gone:
             for kind in (DETAILS, LINES):  # in this order: what has no lines is not looked for again
@@ -287,7 +295,8 @@ def _span(path: str) -> dict[str, list[float]]:
     try:
         with open(path, "rb") as file:
             file.readline()  # how it begins
-            times = [found for line in file if (found := when(line)) is not None]
+            whole = (line for line in file if line.endswith(b'"}\n') and CHAIN in line)
+            times = [found for line in whole if (found := when(line)) is not None]
     except FileNotFoundError:
         return {}
     return {"span": [min(times), max(times)]} if times else {}
@@ -349,12 +358,13 @@ def sha256(data: bytes) -> str:
 def lock(file: int) -> None:
     import fcntl
 
-    end = time.monotonic() + _PATIENCE
+    end = 0.0
     while True:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return  # noqa: TRY300  # there is nothing else to do
         except BlockingIOError:
+            end = end or time.monotonic() + _PATIENCE
             if time.monotonic() > end:
                 raise Busy("the journal is held by another process") from None
             time.sleep(0.0005)

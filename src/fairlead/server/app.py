@@ -13,7 +13,7 @@ from fairlead import wire
 from fairlead.server import protocol, security
 from fairlead.server.desk import Desk
 from fairlead.server.hooks_api import PATH as HOOKS_PATH
-from fairlead.server.hooks_api import Home, HookEvents
+from fairlead.server.hooks_api import Home, HookEvents, sends_event
 from fairlead.server.inbox import Inbox
 from fairlead.server.push_api import PushApi
 from fairlead.server.records import Refused
@@ -93,7 +93,7 @@ def build(
         Route("/api/openapi.json", _page("../openapi.json"), methods=["GET"]),
         *(Route(path, _page(name), methods=["GET"]) for path, name in _pages()),
     ]
-    return Guarded(Router(routes=routes, lifespan=lifespan), frozenset(hosts))
+    return Guarded(Router(routes=routes, lifespan=lifespan), frozenset(hosts), events)
 
 
 async def _health(_request: Request) -> Response:
@@ -115,17 +115,34 @@ def _page(name: str) -> Any:
     return page
 
 
+_HEADERS = [(name.encode(), value.encode()) for name, value in security.HEADERS.items()]
+_HEAD = b"".join(b"%b: %b\r\n" % header for header in [(b"content-type", b"application/json"), *_HEADERS])
+
+
 class Guarded:
     """In front of everything: the host, the headers of every answer, and no traceback for anybody."""
 
-    def __init__(self, app: Any, hosts: frozenset[str]) -> None:
+    def __init__(self, app: Any, hosts: frozenset[str], events: HookEvents | None = None) -> None:
+        """`events` come much more often than all the rest, and do not look through its routes."""
         self._app = app
+        self._events = events
         self._hosts = hosts
+
+    def at_once(self, url: bytes, headers: list[tuple[bytes, bytes]], body: bytes) -> bytes | None:
+        """The answer to an event that nothing has to be waited for, with its headers; None for everything else."""
+        if self._events is None:
+            return None
+        given = dict(headers)
+        if given.get(b"host", b"").decode("latin-1").lower() not in self._hosts:
+            return None
+        said: bytes | None = self._events.at_once(url, given, body)
+        return None if said is None else b"%bcontent-length: %d\r\n\r\n%b" % (_HEAD, len(said), said)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope = _without_slash(scope)
         started = False
 
         async def with_headers(message: Any) -> None:
@@ -133,19 +150,26 @@ class Guarded:
             if message["type"] == "http.response.start":
                 started = True
                 present = {key for key, _ in message["headers"]}
-                more = [(k.encode(), v.encode()) for k, v in security.HEADERS.items() if k.encode() not in present]
+                more = [header for header in _HEADERS if header[0] not in present]
                 message = {**message, "headers": [*message["headers"], *more]}
             await send(message)
 
         try:
             security.check_host(_header(scope, b"host"), self._hosts)
-            await self._app(scope, receive, with_headers)
+            app = self._events if self._events is not None and sends_event(scope) else self._app
+            await app(scope, receive, with_headers)
         except Refused as refused:
             await _plain(with_headers, refused)
         except Exception as error:  # the store is broken or full: said so, and nothing was promised
             if started:
                 raise
             await _plain(with_headers, _trouble(error))
+
+
+def _without_slash(scope: Any) -> Any:
+    """Who is sent elsewhere because of a slash at the end, and does not go there, has not asked."""
+    path: str = scope["path"]
+    return {**scope, "path": path.rstrip("/")} if path.startswith("/api/") and path.endswith("/") else scope
 
 
 def _trouble(error: Exception) -> Refused:

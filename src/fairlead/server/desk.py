@@ -14,10 +14,11 @@ from fairlead.server.rules import is_here
 from fairlead.server.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from fairlead.server.records import Answer, Asked, Interaction, Run
     from fairlead.server.store import Store
+    from fairlead.server.transactions import Steps
 
 SWEEP = 1.0
 """Seconds between two looks for what has expired, and for what another process has decided."""
@@ -25,6 +26,10 @@ _EVERYBODY = 5
 """Sweeps between two looks for every waiter."""
 _OVERLAP = 10.0
 """Seconds: longer than a change takes from its time stamp until others can see it."""
+_AT_A_TIME = 500
+"""Questions that are looked at in one go."""
+_LARGE = 256 * 1024
+"""Bytes."""
 _UNREAD = 1000
 _RUNS = 10_000
 """Of which we remember the keys."""
@@ -88,6 +93,23 @@ class Desk:
         """The same, for what changes nothing: it comes before all that does."""
         return await self._writer.do(partial(work, *values, **named), looks=True)
 
+    async def listed(self, **wanted: Any) -> tuple[Sequence[Interaction], Mapping[str, Run]]:
+        """What waits, or what was decided, with its runs."""
+        found: tuple[Sequence[Interaction], Mapping[str, Run]]
+        found = await self._look_beside(self._store.listed, self._store.listing, **wanted)
+        return found
+
+    async def _look_beside(
+        self, work: Callable[..., Any], steps: Callable[..., Steps], *values: Any, **named: Any
+    ) -> Any:
+        """As `look`, beside others."""
+        walk = partial(steps, *values, **named)
+        return await self._writer.do(partial(work, *values, **named), looks=True, steps=walk)
+
+    async def _beside(self, work: Callable[..., Any], steps: Callable[..., Steps], *values: Any, about: str) -> Any:
+        """As `do`, for what may be done beside others that are not about the same."""
+        return await self._writer.do(partial(work, *values), steps=partial(steps, *values), about=about)
+
     # --- what changes ----------------------------------------------------------------------------
     # The one who asked may go away in the middle; what has happened is told to the others all the same.
 
@@ -95,7 +117,7 @@ class Desk:
         return await asyncio.shield(self._ask(asked))
 
     async def _ask(self, asked: Asked) -> tuple[Interaction, bool]:
-        interaction, new = await self.do(self._store.ask, asked)
+        interaction, new = await self._stored(asked)
         if new:
             self._tell(interaction)
         elif interaction.state != PENDING:
@@ -105,14 +127,26 @@ class Desk:
             self._names[key] = interaction.id
         return interaction, new
 
-    async def answer(self, interaction_id: str, answer: Answer) -> Interaction:
+    async def _stored(self, asked: Asked) -> tuple[Interaction, bool]:
+        """A large one by itself: sixty of them on one journey would fill the memory."""
+        found: tuple[Interaction, bool]
+        if len(asked.body) > _LARGE:
+            found = await self.do(self._store.ask, asked)
+        else:
+            about = f"{asked.run_id} {asked.likeness}"
+            found = await self._beside(self._store.ask, self._store.asking, asked, about=about)
+        return found
+
+    async def answer(self, interaction_id: str, answer: Answer) -> tuple[Interaction, Run | None]:
         return await asyncio.shield(self._answer(interaction_id, answer))
 
-    async def _answer(self, interaction_id: str, answer: Answer) -> Interaction:
-        interaction: Interaction = await self.do(self._store.answer, interaction_id, answer)
+    async def _answer(self, interaction_id: str, answer: Answer) -> tuple[Interaction, Run | None]:
+        interaction, run = await self._beside(
+            self._store.answer_in_run, self._store.answering, interaction_id, answer, about=interaction_id
+        )
         self._count(interaction_id, answer)
         self._tell(interaction)
-        return interaction
+        return interaction, run
 
     def _count(self, interaction_id: str, answer: Answer) -> None:
         if len(self._answered) >= _RUNS:
@@ -137,7 +171,7 @@ class Desk:
         """As it was: whether it has ended is for the store to say, when it asks."""
         known = self._runs.get(key_hash)
         if known is None:
-            known = await self.look(self._store.run_of_key, key_hash)
+            known = await self._look_beside(self._store.run_of_key, self._store.finding_run, key_hash)
             if known is not None and known.active:
                 if len(self._runs) >= _RUNS:
                     self._runs.clear()
@@ -218,11 +252,15 @@ class Desk:
         while self._rumours:
             names, self._rumours = list(self._rumours), set()
             try:
-                found = await self.look(self._store.named, names)
+                await self._tell_all(self._store.named, names)
             except Exception as error:  # noqa: BLE001  # the sweep looks again
                 self.trouble = _said(error)
                 return
-            for interaction in found:
+
+    async def _tell_all(self, find: Callable[[Sequence[str]], Sequence[Interaction]], names: Sequence[str]) -> None:
+        """A few at a time: ten thousand may have changed, and people's answers are to pass between them."""
+        for start in range(0, len(names), _AT_A_TIME):
+            for interaction in await self.look(find, names[start : start + _AT_A_TIME]):
                 self._tell(interaction)
 
     async def _sweep(self) -> None:
@@ -243,8 +281,7 @@ class Desk:
         await self._end_runs_that_are_over()
         self._sweeps += 1
         if self._sweeps % _EVERYBODY == 0:
-            for interaction in await self.look(self._store.states, list(self._names.values())):
-                self._tell(interaction)
+            await self._tell_all(self._store.states, list(self._names.values()))
         if self._store.shared:
             await self._look_back(now - self._swept_at + _OVERLAP)
         self._swept_at = now
@@ -262,8 +299,7 @@ class Desk:
         if not self._watchers:
             waited_for = set(self._names.values())
             new = [name for name in new if name in waited_for]
-        for interaction in await self.look(self._store.named, new) if new else ():
-            self._tell(interaction)
+        await self._tell_all(self._store.named, new)
         self._looked_at = recent
         self._told = {name: told for name, told in self._told.items() if name in recent}
 

@@ -10,12 +10,19 @@ import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from fairlead.server.protocol import LARGEST
 
 if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
+    AtOnce = Callable[[bytes, list[tuple[bytes, bytes]], bytes], bytes | None]
+    """Of the address, the headers and the body: the answer from its own headers on; None to be asked again by ASGI."""
 
 PATIENCE = 30.0
 """Seconds for the head of a request, and between two parts of its body."""
@@ -23,8 +30,17 @@ MOST = 1000
 """Unfinished requests of one address: who is behind a proxy shares its address with many."""
 HASTE = 5.0
 """Seconds that each of them has all the same: ten thousand agents may come back in one moment."""
+QUEUE = 4096
+"""Connections that the system keeps for us."""
+AT_A_TIME = 32
+"""Connections that are taken in one turn of the loop: ten thousand agents may come back in one moment, and who is
+inside has to be heard meanwhile."""
 LARGEST_HEAD = 64 * 1024
 _PART_OF_HEAD, _PART_OF_BODY = 1024, 64 * 1024
+AT_ONCE = b"/api/hooks/"
+"""Where requests go that may be answered at once, if the application has a method `at_once`."""
+_HELD = 64 * 1024
+"""Bytes of a body that we wait for before we ask it."""
 _LOOK = 1.0
 _TIMEOUT = (408, "Request Timeout")
 _TOO_LARGE = (431, "Request Header Fields Too Large")  # or, after an answer, the rest of its request
@@ -77,6 +93,9 @@ class Door(HttpToolsProtocol):
         self._in_body = False
         self._running: RequestResponseCycle | None = None
         """The request that is worked on, where others have come behind it."""
+        self._at_once: AtOnce | None = getattr(self.config.app, "at_once", None)
+        self._held: bytearray | None = None
+        """The body of a request that may be answered at once, as far as it has come."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -97,10 +116,21 @@ class Door(HttpToolsProtocol):
             if last is not None and not last.more_body:
                 last.keep_alive = False  # the rest has to be sent again: we hang up after this answer
                 return
-            size = _PART_OF_HEAD if last is None else _PART_OF_BODY
+            size = _PART_OF_HEAD if last is None and self._held is None else _PART_OF_BODY
             part, data = data[:size], data[size:]
+            answered = self.server_state.total_requests
             super().data_received(part)
-            self._judge(len(part))
+            if answered == self.server_state.total_requests:
+                self._judge(len(part))
+            else:
+                self._was_answered(rest=data)
+
+    def _was_answered(self, rest: bytes) -> None:
+        """At once, and it may go on; but not with what it has sent in the same go."""
+        self._unfinished = 0
+        self._hall.leave(self)
+        if rest:
+            self.transport.close()
 
     @property
     def _last(self) -> RequestResponseCycle | None:
@@ -124,12 +154,64 @@ class Door(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_body = True
         self._unfinished = 0
-        super().on_headers_complete()
+        self._unset_keepalive_if_required()  # armed by an answer that was given while this came in
+        if self._may_be_answered_at_once():
+            self._held = bytearray()
+        else:
+            super().on_headers_complete()
+
+    def _may_be_answered_at_once(self) -> bool:
+        """No task and no ASGI for the requests of which there are most."""
+        return (
+            self._at_once is not None
+            and self.url.startswith(AT_ONCE)
+            and self._last is None
+            and not self.pipeline
+            and not self.expect_100_continue
+            and not self.flow.write_paused
+            and self.parser.get_method() == b"POST"
+            and self.parser.get_http_version() == "1.1"
+            and self.parser.should_keep_alive()
+        )
+
+    def on_body(self, body: bytes) -> None:
+        if self._held is None:
+            super().on_body(body)
+            return
+        self._held += body
+        if len(self._held) > _HELD:
+            self._let_in()
 
     def on_message_complete(self) -> None:
         self._in_body = False
         self._unfinished = 0
+        if self._held is not None:
+            answer = self._said_at_once(bytes(self._held))
+            if answer is not None:
+                self._held = None
+                self._answer(answer)
+                return
+            self._let_in()
         super().on_message_complete()
+
+    def _said_at_once(self, body: bytes) -> bytes | None:
+        assert self._at_once is not None  # noqa: S101  # for mypy
+        try:
+            return self._at_once(self.url, self.headers, body)
+        except Exception:  # noqa: BLE001  # the ordinary way fails too, and knows how to say it
+            return None
+
+    def _let_in(self) -> None:
+        """The ordinary way after all, from the head on."""
+        held, self._held = self._held, None
+        super().on_headers_complete()
+        if held:
+            super().on_body(bytes(held))
+
+    def _answer(self, answer: bytes) -> None:
+        usual = b"".join(b"%b: %b\r\n" % header for header in self.server_state.default_headers)
+        self.transport.write(STATUS_LINE[200] + usual + answer)
+        self.on_response_complete()
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         self._running = cycle
@@ -143,6 +225,15 @@ class Door(HttpToolsProtocol):
         head = f"HTTP/1.1 {status} {why}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
         self.transport.write(head.encode())
         self.transport.close()
+
+
+class House(uvicorn.Server):
+    """Lets a few in at a time, and hears those who are inside in between; the others wait at the door of the system."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(QUEUE)  # asyncio takes one number for both
 
 
 def _hall_of(server_state: Any) -> Hall:

@@ -10,6 +10,7 @@ import asyncio
 import hmac
 import os
 import time
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
@@ -21,7 +22,7 @@ from fairlead.cli._options import request as requested
 from fairlead.errors import InputError
 from fairlead.events import OtherEvent
 from fairlead.process import MARK, run
-from fairlead.server import protocol, security
+from fairlead.server import protocol
 from fairlead.server.records import Refused
 from fairlead.surroundings import Surroundings
 from fairlead.verdicts import Decision
@@ -36,12 +37,15 @@ if TYPE_CHECKING:
     from fairlead.warm.answers import Begun
 
 PATH = "/api/hooks/{agent}"
+_BELOW = PATH.removesuffix("{agent}")
 AGENTS = ("claude-code", "grok")
 """Who can send events so."""
 LARGEST = 64 << 20
 IN_PROCESS = 1 << 20
 """Bytes; others would have to wait while a larger event is read."""
 AT_ONCE = 64
+_MOST_KNOWN = 64
+"""Addresses whose options are kept."""
 _OPTIONS = ("event", "project", "timeout")
 _ONLY_BY_EXIT_CODE = frozenset({"TaskCompleted", "TeammateIdle", "WorktreeCreate", "WorktreeRemove"})
 """Where Claude Code reads no refusal in JSON: there it can only be told to stop, and why."""
@@ -66,20 +70,41 @@ class HookEvents:
 
     def __init__(self, key: str, home: Home, loaded: Loaded) -> None:
         """Without a key nobody may ask."""
-        self._key = security.hashed(key) if key else ""
+        self._key = key.encode()
         self._home = home
+        self._surroundings = Surroundings(environ=home.environ)
         self._find = loaded.find
         self._slots = asyncio.Semaphore(AT_ONCE)
+        self._known: dict[tuple[str, bytes, bytes], tuple[list[str], Request]] = {}
+
+    def at_once(self, url: bytes, headers: Mapping[bytes, bytes], raw: bytes) -> bytes | None:
+        """The body of the answer, where nothing has to be waited for. What is wrong is not said here."""
+        started = time.monotonic()
+        path, _, query = url.partition(b"?")
+        agent = path[len(_BELOW) :].decode("latin-1")
+        try:
+            self._check(headers)
+            _, known = self._known_as(agent, query, headers.get(b"x-fairlead-project", b""))
+        except (Refused, UsageMistake):
+            return None
+        return copy_context().run(self._said_now, known.but(raw=raw, started=started)) if agent in AGENTS else None
+
+    def _said_now(self, asked: Request) -> bytes | None:
+        surroundings.enter(self._surroundings)
+        begun = self._begun(asked)
+        if begun is None or not begun.is_instant:
+            return None
+        return body_of(asked.agent, _event_of(begun), begun.answer_now())
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         started = time.monotonic()
-        headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
+        headers = dict(scope["headers"])
         try:
             self._check(headers)
         except Refused as refused:
             await _send(send, wire.encode(protocol.error(refused)) + b"\n", refused.status)
             return
-        agent = scope["path_params"]["agent"]
+        agent = scope["path"].removeprefix(_BELOW)
         try:
             body = await self._body_of_answer(agent, scope, headers, receive, started)
         except Exception as error:  # noqa: BLE001  # whatever it is: it must not be taken for a yes
@@ -87,14 +112,15 @@ class HookEvents:
         if body is not None:
             await _send(send, body)
 
-    def _check(self, headers: Mapping[str, str]) -> None:
-        if "origin" in headers or "sec-fetch-site" in headers:
+    def _check(self, headers: Mapping[bytes, bytes]) -> None:
+        if b"origin" in headers or b"sec-fetch-site" in headers:
             raise Refused(403, "wrong_origin", "no page may send events; agents do, with their key")
-        if not self._key or not hmac.compare_digest(security.hashed(security.bearer(headers)), self._key):
+        kind, _, key = headers.get(b"authorization", b"").partition(b" ")
+        if not self._key or kind.lower() != b"bearer" or not hmac.compare_digest(key.strip(), self._key):
             raise Refused(401, "unauthorized", "send the key of hooks: Authorization: Bearer …")
 
     async def _body_of_answer(
-        self, agent: str, scope: Any, headers: Mapping[str, str], receive: Any, started: float
+        self, agent: str, scope: Any, headers: Mapping[bytes, bytes], receive: Any, started: float
     ) -> bytes | None:
         """None where nobody waits for it any more."""
         raw = await _read(receive)
@@ -105,15 +131,26 @@ class HookEvents:
         if len(raw) > LARGEST:
             return refusal(agent, None, f"the event is larger than {LARGEST >> 20} MiB")
         try:
-            words = _words(agent, scope["query_string"].decode("latin-1"), headers)
-            asked = requested(parse(words), raw, self._home.environ, cwd=self._home.cwd, started=started)
+            words, known = self._known_as(agent, scope["query_string"], headers.get(b"x-fairlead-project", b""))
         except UsageMistake as mistake:
             return refusal(agent, _event_in(raw), str(mistake))
-        surroundings.enter(Surroundings(environ=self._home.environ))
+        asked = known.but(raw=raw, started=started)
+        surroundings.enter(self._surroundings)
         begun = self._begun(asked)
-        if begun is not None and begun.is_instant:
+        if begun is not None and begun.is_instant:  # larger than what is answered at once
             return body_of(agent, _event_of(begun), begun.answer_now())
         return await _unless_gone(self._answer(asked, words, begun), receive)
+
+    def _known_as(self, agent: str, query: bytes, project: bytes) -> tuple[list[str], Request]:
+        """What the address asks for, which is the same with each event of an agent. Raises UsageMistake."""
+        found = self._known.get((agent, query, project))
+        if found is None:
+            words = _words(agent, query.decode("latin-1"), project.decode("utf-8", "surrogateescape"))
+            found = words, requested(parse(words), b"", self._home.environ, cwd=self._home.cwd)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[agent, query, project] = found
+        return found
 
     def _begun(self, asked: Request) -> Begun | None:
         """None for what needs a process of its own."""
@@ -158,17 +195,23 @@ class HookEvents:
         return Answer(reply=dialects.Reply(stdout=result.stdout, stderr=stderr, exit_code=result.exit_code))
 
 
+def sends_event(scope: Any) -> bool:
+    """Whether a request is for `HookEvents`."""
+    path: str = scope["path"]
+    return path.startswith(_BELOW) and scope["method"] == "POST" and "/" not in path[len(_BELOW) :] and path != _BELOW
+
+
 def _patience(asked: Request) -> float:
     """Seconds, where it is not known which event it is."""
     deadlines = dialects.agent_half(asked.agent).DEADLINES
     return (asked.patience or min(deadlines["*"], deadlines.get("PreToolUse", deadlines["*"]))) * 0.95
 
 
-def _words(agent: str, query: str, headers: Mapping[str, str]) -> list[str]:
+def _words(agent: str, query: str, project: str) -> list[str]:
     """As `fairlead hook` takes them. Raises UsageMistake."""
     words = ["--agent", agent]
-    if headers.get("x-fairlead-project"):  # empty where the variable that it was to hold is not set
-        words += ["--project", headers["x-fairlead-project"].encode("latin-1").decode("utf-8", "surrogateescape")]
+    if project:  # empty where the variable that it was to hold is not set
+        words += ["--project", project]
     for name, value in parse_qsl(query, keep_blank_values=True):
         if name == "guard" and value in ("", "1", "true"):
             words.append("--guard")
@@ -181,15 +224,17 @@ def _words(agent: str, query: str, headers: Mapping[str, str]) -> list[str]:
 
 async def _read(receive: Any) -> bytes | None:
     """As much as may be there, and a byte more; None if it never ended."""
-    data = bytearray()
+    parts: list[bytes] = []
+    size = 0
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             return None
-        if len(data) <= LARGEST:
-            data += message.get("body", b"")
+        if size <= LARGEST:
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
         if not message.get("more_body"):
-            return bytes(data[: LARGEST + 1])
+            return b"".join(parts)[: LARGEST + 1]
 
 
 async def _unless_gone(answering: Any, receive: Any) -> bytes | None:

@@ -18,7 +18,7 @@ from fairlead.server.records import Answer, Refused, Run
 from fairlead.server.rules import Rule, call_of, read_rule
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from starlette.requests import Request
 
@@ -169,20 +169,13 @@ class Inbox:
         """A list: the whole of each is asked for by its id."""
         person = await self.person(request)
         query = request.query_params
-        found, runs = await self._desk.look(
-            self._listed,
+        found, runs = await self._desk.listed(
             pending=query.get("state", "pending") == "pending",
             run_id=query.get("run", ""),
             text=query.get("text", ""),
         )
-        rows = [views.summary(item, runs[item.run_id], person.name) for item in found]
+        rows = [views.summary(item, runs.get(item.run_id), person.name) for item in found]
         return _json({"interactions": rows, "now": time.time()})
-
-    def _listed(self, **wanted: Any) -> tuple[Sequence[Interaction], dict[str, Run | None]]:
-        """With their runs, in one go."""
-        store = self._desk.store
-        found = store.interactions(**wanted)
-        return found, {name: store.run(name) for name in {item.run_id for item in found}}
 
     async def interaction(self, request: Request) -> Response:
         person = await self.person(request)
@@ -193,8 +186,8 @@ class Inbox:
 
     async def answer(self, request: Request) -> Response:
         by = (await self.person(request)).name
-        found = await self._desk.answer(request.path_params["id"], _answer(await _fields(request), by))
-        return _json(await self._item(found, by))
+        found, run = await self._desk.answer(request.path_params["id"], _answer(await _fields(request), by))
+        return _json(views.item(found, run, by))
 
     async def answers(self, request: Request) -> Response:
         """Several at once: each stands or falls by itself."""
@@ -202,14 +195,14 @@ class Inbox:
         wanted = (await _fields(request)).get("answers")
         if not isinstance(wanted, list) or not all(isinstance(one, dict) for one in wanted):
             raise Refused(400, "invalid_input", "answers must be a list of objects")
-        return _json({"answers": [await self._answered(one, by) for one in wanted]})
+        return _json({"answers": await asyncio.gather(*(self._answered(one, by) for one in wanted))})
 
     async def _answered(self, fields: dict[str, Any], by: str) -> dict[str, Any]:
         try:
-            found = await self._desk.answer(str(fields.get("id", "")), _answer(fields, by))
+            found, run = await self._desk.answer(str(fields.get("id", "")), _answer(fields, by))
         except Refused as refused:
             return {"id": fields.get("id"), **protocol.error(refused)}
-        return await self._summary(found, by)
+        return views.summary(found, run, by)
 
     async def _item(self, interaction: Interaction, name: str) -> dict[str, Any]:
         run = await self._desk.look(self._desk.store.run, interaction.run_id)

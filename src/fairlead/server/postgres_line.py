@@ -64,6 +64,8 @@ class Line:
         self._texts: dict[str, Statement] = {}
         """Name and text of each statement that was seen before."""
         self._prepared: set[str] = set()
+        self._preparing: set[str] = set()
+        """On their way, perhaps behind something that fails."""
 
     def later(self, statement: str, values: Sequence[Any] = ()) -> Sent:
         """Goes with the next one."""
@@ -75,6 +77,11 @@ class Line:
         sent = self.later(statement, values)
         self.go()
         return sent
+
+    @property
+    def waiting(self) -> int:
+        """How many have not gone yet."""
+        return len(self._waiting)
 
     def forget(self) -> None:
         """What has not gone yet."""
@@ -96,6 +103,7 @@ class Line:
         except BaseException:
             self.connection.close()  # nobody knows what is still on its way
             raise
+        self._preparing.clear()
         if failed is not None:
             raise errors.error_from_result(failed)
 
@@ -110,7 +118,8 @@ class Line:
             line.send_query_params(text, sent.values, None, sent.formats, _BINARY)
         else:
             name, text = self._texts[sent.statement]
-            if sent.statement not in self._prepared:
+            if sent.statement not in self._prepared and sent.statement not in self._preparing:
+                self._preparing.add(sent.statement)
                 line.send_prepare(name, text)
                 yield lambda _result: self._prepared.add(sent.statement)
             line.send_query_prepared(name, sent.values, sent.formats, _BINARY)

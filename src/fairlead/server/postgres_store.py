@@ -10,6 +10,7 @@ import random
 import threading
 import time
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from fairlead.errors import UsageError
@@ -26,6 +27,9 @@ except ImportError:
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from fairlead.server.rules import Rule
+    from fairlead.server.transactions import Walk
 
 CHANNEL = "fairlead"
 _LOCK = 0x6661_6972_6C65_6164
@@ -84,11 +88,14 @@ class PostgresStore(SqlStore):
     _locked_for_readers = " FOR SHARE"
     _locked_or_left = " FOR UPDATE SKIP LOCKED"
     _at_once = 20_000
+    walks_abreast = True
 
     def __init__(self, url: str, *, clock: Callable[[], float] | None = None) -> None:
         """`clock` instead of the database's own."""
         self._clock = clock
         self._begun_at: Sent | None = None
+        self._abreast = False
+        self._rules_of_all: Callable[[], Sequence[Rule]] | None = None
         self._server = _Server(url)
         self._listener: _Listener | None = None
         try:
@@ -168,6 +175,34 @@ class PostgresStore(SqlStore):
             with _or_unavailable():
                 self._server.line().go()
         return sent
+
+    def abreast(self, walks: Sequence[Walk]) -> None:
+        """A hundred calls take as many journeys as one."""
+        self._abreast = True
+        try:
+            going = [(walk, self._step(walk, None)) for walk in walks]
+            while going := [(walk, sent) for walk, sent in going if sent is not None]:
+                with _or_unavailable():
+                    self._server.line().go()
+                going = [(walk, self._step(walk, sent)) for walk, sent in going]
+        finally:
+            self._abreast, self._rules_of_all = False, None
+
+    def _step(self, walk: Walk, done: Sent | None) -> Sent | None:
+        line = self._server.line()
+        before = line.waiting
+        wanted = walk.go_on(done)
+        if walk.error is not None and line.waiting > before:
+            raise walk.error  # what it has half done cannot be taken out of the others' transaction
+        return None if wanted is None else self._later(*wanted)
+
+    def _in_force(self) -> Callable[[], Sequence[Rule]]:
+        """Once for all who walk abreast."""
+        if not self._abreast:
+            return super()._in_force()
+        if self._rules_of_all is None:
+            self._rules_of_all = cache(super()._in_force())
+        return self._rules_of_all
 
     def _among(self, ids: Sequence[str]) -> tuple[str, list[Any]]:
         return "id = ANY(?)", [list(ids)]

@@ -100,14 +100,16 @@ def the_only_one(store: str, folder: str) -> Iterator[None]:
 
 
 def _lock_file(path: str) -> IO[bytes]:
-    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "wb")
+    return open(path, "wb", opener=lambda name, _: os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
 
 
 def _take(lock: IO[bytes], folder: str) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        raise UsageError("a server for this store is running already", hint=f"see {folder}/server.json") from None
+        known = os.path.join(folder, "server.json")
+        where = f"see {known}" if os.path.exists(known) else f"it holds {lock.name}"
+        raise UsageError("a server for this store is running already", hint=where) from None
 
 
 def listen(options: Options) -> socket.socket:
@@ -123,11 +125,10 @@ def listen(options: Options) -> socket.socket:
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((options.host, options.port))
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         found.close()
-        raise UsageError(
-            f"cannot listen on {options.host}:{options.port}: {error.strerror}", hint="--port 0 takes any"
-        ) from None
+        why = getattr(error, "strerror", None) or "a port is a number from 0 to 65535"
+        raise UsageError(f"cannot listen on {options.host}:{options.port}: {why}", hint="--port 0 takes any") from None
     found.listen(_BACKLOG)
     return found
 
@@ -175,9 +176,10 @@ def serve(options: Options, environ: Mapping[str, str], ready: Callable[[Ready],
     import uvicorn
 
     from fairlead.server.app import build
-    from fairlead.server.doors import Door
+    from fairlead.server.doors import AT_A_TIME, Door, House
     from fairlead.server.telling import settings
 
+    check_store(options.store)
     folder = own_folder(environ)
     _allow_many_connections()
     with (
@@ -215,13 +217,14 @@ def serve(options: Options, environ: Mapping[str, str], ready: Callable[[Ready],
             timeout_graceful_shutdown=1,
             timeout_keep_alive=30,
             ws="none",
+            backlog=AT_A_TIME,
             ssl_certfile=options.certificate or None,
             ssl_keyfile=options.key or None,
         )
         with announcement.of(address):
             where = listener.path if listener is not None else ""
             ready(Ready(address=address, link=f"{address}/#k={key}", socket=where, no_socket=why_not))
-            uvicorn.Server(config).run(sockets=[listening])
+            House(config).run(sockets=[listening])
 
 
 @contextlib.contextmanager
@@ -261,6 +264,14 @@ def _allow_many_connections() -> None:
 def is_shared(store: str) -> bool:
     """Whether servers on other machines may use it too."""
     return store.startswith(("postgresql://", "postgres://"))
+
+
+def check_store(url: str) -> None:
+    """Before anything is made: an address that we cannot read would become the name of a file."""
+    scheme, found, _ = url.partition("://")
+    if found and not is_shared(url):
+        hint = "--store postgresql://user@host/database, or the path of a file"
+        raise UsageError(f"a store of the kind {scheme}:// is not known", hint=hint)
 
 
 def open_store(url: str, folder: str) -> Store:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import uuid
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from fairlead import wire
 from fairlead.errors import UsageError
 from fairlead.server.records import DECIDED, EXPIRED, PENDING, Answer, Asked, Interaction, Login, Refused, Run
 from fairlead.server.rules import Rule, applies, asked_in
@@ -19,7 +20,10 @@ from fairlead.server.transactions import Transactions
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from fairlead.server.transactions import Steps
+
     Row = tuple[Any, ...]
+    Listed = tuple[list[Interaction], dict[str, Run]]
 
 LATE_ANSWERS_LIVE = 3600.0
 """Seconds: an answer given too late is used by the agent's next try within this time, once."""
@@ -84,11 +88,32 @@ _JSON = ("response", "updated_input", *_NAMES)
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM interactions"
 _SELECT_ROWS = f"SELECT {', '.join(name if name != 'body' else 'NULL' for name in _COLUMNS)} FROM interactions"
 """Without the bodies, which may be large."""
+_FIRST = (
+    "id", "run_id", "request_id", "kind", "tool", "body", "digest", "created_at", "expires_at", "people", "line",
+    "size", "approvers", "escalate_at", "escalate_to",
+)  # fmt: skip
+"""What is known of a question when it is asked."""
+_INSERT = (
+    f"INSERT INTO interactions ({', '.join(_FIRST)}, likeness, words) VALUES ({', '.join('?' * (len(_FIRST) + 2))}) "
+    "ON CONFLICT (run_id, request_id) DO NOTHING"
+)
 _RUN = ("id", "agent", "project", "title", "created_at", "ended_at", "host", "process")
 _RUNS = f"SELECT {', '.join(_RUN)} FROM runs"
 _RULE = ("id", "scope", "within", "tool", "command", "path", "folder", "host", "created_by", "created_at")
 _RULES = f"SELECT {', '.join(_RULE)} FROM rules WHERE ended_at IS NULL ORDER BY created_at, id"
+_LISTED = 200
 _TOO_LATE = "nobody answered in time"
+
+
+class Done(Protocol):
+    """A statement that was carried out."""
+
+    @property
+    def rows(self) -> list[Row]: ...
+
+    @property
+    def count(self) -> int:
+        """The rows that it has changed."""
 
 
 class SqlStore(Transactions):
@@ -124,6 +149,18 @@ class SqlStore(Transactions):
         """How many rows it has changed."""
 
     @abstractmethod
+    def _done(self, statement: str, values: Sequence[Any]) -> Done: ...
+
+    def _walked(self, steps: Steps) -> Any:
+        """By itself, one statement after the other."""
+        done: Done | None = None
+        try:
+            while True:
+                done = self._done(*steps.send(done))
+        except StopIteration as end:
+            return end.value
+
+    @abstractmethod
     def _end(self, ids: Sequence[str], now: float, message: str) -> None:
         """These questions have expired, and it is noted; there may be ten thousand."""
 
@@ -154,14 +191,13 @@ class SqlStore(Transactions):
             )
 
     def run(self, run_id: str) -> Run | None:
-        return self._one_run("id = ?", run_id)
+        return _one_run(self._rows(f"{_RUNS} WHERE id = ?", run_id))
 
     def run_of_key(self, key_hash: str) -> Run | None:
-        return self._one_run("key_hash = ?", key_hash)
+        return cast("Run | None", self._walked(self.finding_run(key_hash)))
 
-    def _one_run(self, where: str, value: str) -> Run | None:
-        rows = self._rows(f"{_RUNS} WHERE {where}", value)
-        return _run(rows[0]) if rows else None
+    def finding_run(self, key_hash: str) -> Steps:
+        return _one_run((yield f"{_RUNS} WHERE key_hash = ?", (key_hash,)).rows)
 
     def runs(self) -> list[Run]:
         return [_run(row) for row in self._rows(f"{_RUNS} ORDER BY created_at DESC, id LIMIT 200")]
@@ -232,97 +268,101 @@ class SqlStore(Transactions):
 
     def ask(self, asked: Asked) -> tuple[Interaction, bool]:
         with self._transaction():
-            run = self._active_run(asked.run_id)
-            rules = self._rows_later(_RULES)
-            created = self._insert(asked)
-            if created is None:
-                return self._known(asked), False
-            return self._given_before(asked, created, run, rules) or created, True
+            return cast("tuple[Interaction, bool]", self._walked(self.asking(asked)))
 
-    def _active_run(self, run_id: str) -> Run:
-        """It cannot end before we are done: a question of an ended run would wait for nobody."""
-        rows = self._rows(f"{_RUNS} WHERE id = ?{self._locked_for_readers}", run_id)
-        if not rows:
-            raise Refused(404, "not_found", "there is no such run")
-        run = _run(rows[0])
-        if not run.active:
-            raise Refused(409, "invalid_state", "this run has ended; start another one")
-        return run
+    def asking(self, asked: Asked) -> Steps:
+        """A run cannot end before we are done: a question of an ended run would wait for nobody."""
+        rules = self._in_force()
+        late = self._late(asked)
+        run = _active((yield f"{_RUNS} WHERE id = ?{self._locked_for_readers}", (asked.run_id,)).rows)
+        created = self._new(asked)
+        if (yield self._insertion(asked, created)).count == 0:
+            known = yield f"{_SELECT} WHERE run_id = ? AND request_id = ?", (asked.run_id, asked.request_id)
+            return _same(asked, known.rows), False
+        self._note(created.id, "asked", asked.run_id, created.created_at)
+        return self._given_before(asked, created, run, late, rules) or created, True
 
-    def _insert(self, asked: Asked) -> Interaction | None:
-        """None if the run has used this id already."""
+    def _new(self, asked: Asked) -> Interaction:
         now = self._now()
         names = ("run_id", "request_id", "kind", "tool", "body", "digest", "people", "line", "approvers", "escalate_to")
         fixed = {name: getattr(asked, name) for name in names}
         times: dict[str, Any] = {"created_at": now, "expires_at": now + asked.expires_in}
         if asked.escalate_after is not None:
             times["escalate_at"] = now + asked.escalate_after
-        created = Interaction(id=uuid.uuid4().hex, **fixed, **times, size=len(asked.body))
-        values = {**_written(created.as_dict()), "likeness": asked.likeness, "words": _words(asked)}
-        columns, marks = ", ".join(values), ", ".join("?" * len(values))
-        insert = f"INSERT INTO interactions ({columns}) VALUES ({marks}) ON CONFLICT (run_id, request_id) DO NOTHING"
-        if self._change(insert, *values.values()) == 0:
-            return None
-        self._note(created.id, "asked", asked.run_id, now)
-        return created
+        return Interaction(id=uuid.uuid4().hex, **fixed, **times, size=len(asked.body))
 
-    def _known(self, asked: Asked) -> Interaction:
-        known = self._one("run_id = ? AND request_id = ?", asked.run_id, asked.request_id)
-        if known is None or known.digest != asked.digest:
-            why = "this X-M-Request-ID was used for another request; make a new one"
-            raise Refused(422, "another_body", why, known)
-        return known
+    def _insertion(self, asked: Asked, created: Interaction) -> tuple[str, tuple[Any, ...]]:
+        """Changes nothing if the run has used this id already."""
+        fields = {name: getattr(created, name) for name in _FIRST}
+        values = {**_written(fields), "likeness": asked.likeness, "words": _words(asked)}
+        return _INSERT, tuple(values.values())
 
     def _given_before(
-        self, asked: Asked, created: Interaction, run: Run, rules: Callable[[], list[Row]]
+        self,
+        asked: Asked,
+        created: Interaction,
+        run: Run,
+        late: Callable[[], list[Row]],
+        rules: Callable[[], Sequence[Rule]],
     ) -> Interaction | None:
         """Decided by what a person has said already: too late for the last try, or as a rule."""
         now = created.created_at
-        late = self._take_late(asked, now)
-        if late is not None:
-            return self._decide(created.but(agreed=late.agreed), _again(late), now)
-        call = asked_in(asked, run)
-        for rule in map(_rule, rules()) if asked.kind == "approval" and asked.people == 1 else ():
-            if created.may_be_decided_by(rule.created_by) and applies(rule, call):
+        said = self._take_late(asked, late(), now)
+        if said is not None:
+            return self._decide(created.but(agreed=said.agreed), _again(said), now)
+        possible = [rule for rule in rules() if created.may_be_decided_by(rule.created_by)]
+        if not possible or asked.kind != "approval" or asked.people != 1:
+            return None
+        call = asked_in(asked, run)  # looks at files
+        for rule in possible:
+            if applies(rule, call):
                 by = f"rule {rule.id[:8]} of {rule.created_by}"
                 return self._decide(created, Answer(allow=True, by=by, digest=asked.digest), now)
         return None
 
-    def _take_late(self, asked: Asked, now: float) -> Interaction | None:
-        """Once: the agent that tries a third time asks again."""
-        late = self._one(
-            "run_id = ? AND likeness = ? AND people >= ? AND state = 'expired' AND allow IS NOT NULL AND NOT used "
-            f"AND decided_at > ? ORDER BY decided_at DESC LIMIT 1{self._locked}",
-            *(asked.run_id, asked.likeness, asked.people, now - LATE_ANSWERS_LIVE),
+    def _late(self, asked: Asked) -> Callable[[], list[Row]]:
+        """The last answer to this that came too late and that nobody has taken; nobody else takes it meanwhile."""
+        return self._rows_later(
+            f"{_SELECT} WHERE run_id = ? AND likeness = ? AND people >= ? AND state = 'expired' AND allow IS NOT NULL "
+            f"AND NOT used ORDER BY decided_at DESC LIMIT 1{self._locked}",
+            *(asked.run_id, asked.likeness, asked.people),
         )
-        if late is None or not asked_again_of(asked, late):
+
+    def _take_late(self, asked: Asked, rows: list[Row], now: float) -> Interaction | None:
+        """Once: the agent that tries a third time asks again."""
+        late = _interaction(rows[0]) if rows else None
+        if late is None or (late.decided_at or 0.0) <= now - LATE_ANSWERS_LIVE or not asked_again_of(asked, late):
             return None
         return self._set(late, used=True)
 
     # --- answering -------------------------------------------------------------------------------
 
     def answer(self, interaction_id: str, answer: Answer) -> Interaction:
+        return self.answer_in_run(interaction_id, answer)[0]
+
+    def answer_in_run(self, interaction_id: str, answer: Answer) -> tuple[Interaction, Run | None]:
         with self._transaction():
-            known = self._one(f"id = ?{self._locked}", interaction_id)
-            if known is None:
-                raise Refused(404, "not_found", "there is no such question")
-            if answer.digest != known.digest:
-                raise Refused(422, "not_what_was_shown", "this answer is about something else than the question", known)
-            if not known.may_be_decided_by(answer.by):
-                raise Refused(403, "not_yours", f"{' or '.join(known.deciders)} may decide this, nobody else", known)
-            now = self._now()
-            if known.state == PENDING and known.expires_at <= now:
-                known = self._ended(known, now, _TOO_LATE)
-            if known.allow is None:
-                return self._agreed(known, answer, now) if answer.allow else self._decide(known, answer, now)
-            if _is_said_again(known, answer):
-                return known
-            raise Refused(409, "already_decided", f"{known.decided_by} has answered already", known)
+            return cast("tuple[Interaction, Run | None]", self._walked(self.answering(interaction_id, answer)))
+
+    def answering(self, interaction_id: str, answer: Answer) -> Steps:
+        run = self._rows_later(f"{_RUNS} WHERE id = (SELECT run_id FROM interactions WHERE id = ?)", interaction_id)
+        known = yield from self._answering(interaction_id, answer)
+        return known, _one_run(run())
+
+    def _answering(self, interaction_id: str, answer: Answer) -> Steps:
+        rows = (yield f"{_SELECT} WHERE id = ?{self._locked}", (interaction_id,)).rows
+        if not rows:
+            raise Refused(404, "not_found", "there is no such question")
+        known = _interaction(rows[0])
+        _check(known, answer)
+        if known.allow is not None:
+            return known
+        now = self._now()
+        if known.state == PENDING and known.expires_at <= now:
+            known = self._ended(known, now, _TOO_LATE)
+        return self._agreed(known, answer, now) if answer.allow else self._decide(known, answer, now)
 
     def _agreed(self, known: Interaction, answer: Answer, now: float) -> Interaction:
-        if known.people > 1 and answer.updated_input is not None:
-            why = "several people have to agree to this, so nobody can change it alone"
-            raise Refused(422, "not_alone", why, known)
         agreed = tuple(dict.fromkeys((*known.agreed, answer.by)))
         if len(agreed) >= known.people:
             return self._decide(known.but(agreed=agreed), answer, now)
@@ -385,6 +425,11 @@ class SqlStore(Transactions):
     def rules(self) -> list[Rule]:
         return [_rule(row) for row in self._rows(_RULES)]
 
+    def _in_force(self) -> Callable[[], Sequence[Rule]]:
+        """The rules, when the next statement has arrived."""
+        rows = self._rows_later(_RULES)
+        return lambda: [_rule(row) for row in rows()]
+
     def end_rule(self, rule_id: str) -> bool:
         with self._transaction():
             now = self._now()
@@ -398,7 +443,23 @@ class SqlStore(Transactions):
     def interaction(self, interaction_id: str) -> Interaction | None:
         return self._one("id = ?", interaction_id)
 
-    def interactions(self, *, pending: bool, run_id: str = "", text: str = "", limit: int = 200) -> list[Interaction]:
+    def interactions(
+        self, *, pending: bool, run_id: str = "", text: str = "", limit: int = _LISTED
+    ) -> list[Interaction]:
+        statement, values = self._list(pending=pending, run_id=run_id, text=text, limit=limit)
+        return [_interaction(row) for row in self._rows(statement, *values)]
+
+    def listing(self, *, pending: bool, run_id: str = "", text: str = "") -> Steps:
+        rows = (yield self._list(pending=pending, run_id=run_id, text=text, limit=_LISTED)).rows
+        found = [_interaction(row) for row in rows]
+        among, values = self._among(sorted({one.run_id for one in found}))
+        runs = (yield f"{_RUNS} WHERE {among}", tuple(values)).rows if found else []
+        return found, {run.id: run for run in map(_run, runs)}
+
+    def listed(self, *, pending: bool, run_id: str = "", text: str = "") -> Listed:
+        return cast("Listed", self._walked(self.listing(pending=pending, run_id=run_id, text=text)))
+
+    def _list(self, *, pending: bool, run_id: str, text: str, limit: int) -> tuple[str, tuple[Any, ...]]:
         where, values = ["state = 'pending'" if pending else "state != 'pending'"], []
         if run_id:
             where.append("run_id = ?")
@@ -407,8 +468,7 @@ class SqlStore(Transactions):
             where.append(f"{self._position}(words, ?) > 0")
             values.append(text.casefold())
         order = "created_at, id" if pending else "created_at DESC, id"
-        rows = self._rows(f"{_SELECT_ROWS} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT {int(limit)}", *values)
-        return [_interaction(row) for row in rows]
+        return f"{_SELECT_ROWS} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT {int(limit)}", tuple(values)
 
     def waiting(self) -> tuple[int, float | None]:
         ((count, first),) = self._rows("SELECT COUNT(*), MIN(created_at) FROM interactions WHERE state = 'pending'")
@@ -473,6 +533,10 @@ def _rule(row: Row) -> Rule:
     return Rule(**dict(zip(_RULE, row, strict=True)))
 
 
+def _one_run(rows: Sequence[Row]) -> Run | None:
+    return _run(rows[0]) if rows else None
+
+
 def _run(row: Row) -> Run:
     return Run(**dict(zip(_RUN, row, strict=True)))
 
@@ -514,6 +578,41 @@ def _again(late: Interaction) -> Answer:
         response=late.response,
         updated_input=late.updated_input,
     )
+
+
+def _active(rows: Sequence[Row]) -> Run:
+    run = _one_run(rows)
+    if run is None:
+        raise Refused(404, "not_found", "there is no such run")
+    if not run.active:
+        raise Refused(409, "invalid_state", "this run has ended; start another one")
+    return run
+
+
+def _same(asked: Asked, rows: Sequence[Row]) -> Interaction:
+    known = _interaction(rows[0]) if rows else None
+    if known is None or not (known.digest == asked.digest or _differs_in_time_alone(known.body, asked.body)):
+        raise Refused(422, "another_body", "this X-M-Request-ID was used for another request; make a new one", known)
+    return known
+
+
+def _differs_in_time_alone(body: bytes, other: bytes) -> bool:
+    """Who comes back waits for less long than before."""
+    first, second = ({**wire.decode_object(one), "expires_in": 0} for one in (body, other))
+    return first == second
+
+
+def _check(known: Interaction, answer: Answer) -> None:
+    """Whether this answer may be given, or was given already."""
+    if answer.digest != known.digest:
+        raise Refused(422, "not_what_was_shown", "this answer is about something else than the question", known)
+    if not known.may_be_decided_by(answer.by):
+        raise Refused(403, "not_yours", f"{' or '.join(known.deciders)} may decide this, nobody else", known)
+    if known.allow is not None and not _is_said_again(known, answer):
+        raise Refused(409, "already_decided", f"{known.decided_by} has answered already", known)
+    if known.allow is None and answer.allow and known.people > 1 and answer.updated_input is not None:
+        why = "several people have to agree to this, so nobody can change it alone"
+        raise Refused(422, "not_alone", why, known)
 
 
 def _is_said_again(known: Interaction, answer: Answer) -> bool:

@@ -15,6 +15,8 @@ from fairlead.server.sql_store import SqlStore, storable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from fairlead.server.sql_store import Done
+
 _PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "fullfsync=ON", "foreign_keys=ON", "journal_size_limit=67108864")
 _KINDS = {
     "time": "REAL",
@@ -24,6 +26,12 @@ _KINDS = {
     "counter": "INTEGER PRIMARY KEY AUTOINCREMENT",
     "strict": " STRICT",
 }
+
+
+class _Done:
+    def __init__(self, rows: list[tuple[Any, ...]], count: int) -> None:
+        self.rows = rows
+        self.count = count
 
 
 class SqliteStore(SqlStore):
@@ -69,6 +77,10 @@ class SqliteStore(SqlStore):
 
     def _change(self, statement: str, *values: Any) -> int:
         return self._database.execute(statement, [storable(value) for value in values]).rowcount
+
+    def _done(self, statement: str, values: Sequence[Any]) -> Done:
+        cursor = self._database.execute(statement, [storable(value) for value in values])
+        return _Done(cursor.fetchall(), cursor.rowcount)
 
     def _end(self, ids: Sequence[str], now: float, message: str) -> None:
         ended = "UPDATE interactions SET state = ?, message = ? WHERE id = ?"

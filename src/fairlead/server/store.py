@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from fairlead.server.records import Answer, Asked, Interaction, Login, Run
     from fairlead.server.rules import Rule
-    from fairlead.server.transactions import Group
+    from fairlead.server.transactions import Group, Steps, Walk
 
 
 class Store(Protocol):
@@ -26,11 +26,20 @@ class Store(Protocol):
     def together(self) -> AbstractContextManager[Group]:
         """Calls in here are one transaction; none has happened before the end."""
 
+    walks_abreast: bool
+    """Whether several calls are cheaper statement by statement, side by side."""
+
+    def abreast(self, walks: Sequence[Walk]) -> None:
+        """One statement of each at a time. If this raises, none of them has happened."""
+
     def add_run(self, run: Run, key_hash: str) -> None: ...
 
     def run(self, run_id: str) -> Run | None: ...
 
     def run_of_key(self, key_hash: str) -> Run | None: ...
+
+    def finding_run(self, key_hash: str) -> Steps:
+        """`run_of_key`, to be walked."""
 
     def add_login(self, token_hash: str, name: str, expires_in: float) -> None:
         """A person's session, or a key for their programs."""
@@ -67,11 +76,20 @@ class Store(Protocol):
         for the same id with another body, and for a run that has ended.
         """
 
+    def asking(self, asked: Asked) -> Steps:
+        """`ask`, to be walked."""
+
     def answer(self, interaction_id: str, answer: Answer) -> Interaction:
         """The first answer stands; where several have to agree, the last of them or the first refusal decides.
 
         Raises Refused, with the interaction as it is, for every other.
         """
+
+    def answer_in_run(self, interaction_id: str, answer: Answer) -> tuple[Interaction, Run | None]:
+        """The same, with the run that has asked."""
+
+    def answering(self, interaction_id: str, answer: Answer) -> Steps:
+        """`answer_in_run`, to be walked."""
 
     def add_rule(self, rule: Rule) -> None: ...
 
@@ -87,6 +105,14 @@ class Store(Protocol):
         self, *, pending: bool, run_id: str = "", text: str = "", limit: int = 200
     ) -> Sequence[Interaction]:
         """For a list: without their bodies."""
+
+    def listed(
+        self, *, pending: bool, run_id: str = "", text: str = ""
+    ) -> tuple[Sequence[Interaction], Mapping[str, Run]]:
+        """The same, with their runs."""
+
+    def listing(self, *, pending: bool, run_id: str = "", text: str = "") -> Steps:
+        """`listed`, to be walked."""
 
     def waiting(self) -> tuple[int, float | None]:
         """How many wait for an answer, and when the first of them was asked."""

@@ -7,12 +7,39 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from contextlib import AbstractContextManager
+
+    Wanted = tuple[str, tuple[Any, ...]]
+    """A statement and its values."""
+    Steps = Generator[Wanted, Any, Any]
+    """A call of the store that stops at each statement whose result it needs, and is sent that result.
+
+    It changes nothing before the last reason for which it could be refused.
+    """
 
 
 class Lost(Exception):  # noqa: N818  # a fact about a group
     """The database has given up the whole transaction: nothing in it has happened."""
+
+
+class Walk:
+    """A call that is done statement by statement, and what came of it."""
+
+    def __init__(self, steps: Callable[[], Steps]) -> None:
+        self._steps = steps()
+        self.result: Any = None
+        self.error: Exception | None = None
+
+    def go_on(self, done: Any) -> Wanted | None:
+        """What it wants next, now that this is done; None at its end."""
+        try:
+            return self._steps.send(done)
+        except StopIteration as end:
+            self.result = end.value
+        except Exception as error:  # noqa: BLE001  # it is the caller's
+            self.error = error
+        return None
 
 
 class Group:
@@ -43,7 +70,13 @@ class Group:
 class Transactions(ABC):
     fails_clean = False
     """Whether a COMMIT that fails has surely changed nothing."""
+    walks_abreast = False
+    """Whether several calls are cheaper statement by statement, side by side, than one after the other."""
     _group: Group | None = None
+
+    def abreast(self, walks: Sequence[Walk]) -> None:
+        """One statement of each at a time. If this raises, none of them has happened."""
+        raise NotImplementedError
 
     @abstractmethod
     def _alone(self) -> AbstractContextManager[None]:

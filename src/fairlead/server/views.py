@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fairlead.server.records import Interaction, Run
 
     Part = dict[str, Any]
+    Step = tuple[str, int, int, int, int]
 
 _LONGEST_PATH = 4096
 _MOST_COMPARED = 4_000_000
@@ -238,8 +239,23 @@ def diff_lines(old: list[str], new: list[str]) -> list[tuple[str, str]]:
     return found
 
 
-def _steps(old: list[str], new: list[str]) -> list[tuple[str, int, int, int, int]]:
-    """How one becomes the other; where finding the shortest way would take long, all of it away and all of it new."""
+def _steps(old: list[str], new: list[str]) -> list[Step]:
+    """How one becomes the other; what is the same at both ends need not be compared."""
+    first = _same_at_first(old, new)
+    last = _same_at_first(old[first:][::-1], new[first:][::-1])
+    within = _compared(old[first : len(old) - last], new[first : len(new) - last])
+    found = [("equal", 0, first, 0, first)] if first else []
+    found += [(word, i1 + first, i2 + first, j1 + first, j2 + first) for word, i1, i2, j1, j2 in within]
+    return [*found, ("equal", len(old) - last, len(old), len(new) - last, len(new))] if last else found
+
+
+def _same_at_first(old: list[str], new: list[str]) -> int:
+    pairs = zip(old, new, strict=False)
+    return next((number for number, (one, other) in enumerate(pairs) if one != other), min(len(old), len(new)))
+
+
+def _compared(old: list[str], new: list[str]) -> list[Step]:
+    """Where finding the shortest way would take long, all of it away and all of it new."""
     counts = Counter(new)
     alike = sum(counts[line] for line in old)
     if len(old) * len(new) > _MOST_COMPARED or alike > _MOST_ALIKE:

@@ -14,11 +14,13 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from fairlead.server.records import Refused
+from fairlead.server.transactions import Walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from fairlead.server.store import Store
+    from fairlead.server.transactions import Steps
 
 MOST = 256
 """Calls in one transaction."""
@@ -29,10 +31,22 @@ LONGEST = 0.05
 class Call:
     """Something to do with the store, and what came of it."""
 
-    def __init__(self, work: Callable[[], Any], future: asyncio.Future[Any], *, looks: bool) -> None:
+    def __init__(
+        self,
+        work: Callable[[], Any],
+        future: asyncio.Future[Any],
+        *,
+        looks: bool,
+        steps: Callable[[], Steps] | None = None,
+        about: str = "",
+    ) -> None:
         self._work = work
         self._future = future
         self.looks = looks
+        self.steps = steps
+        """The same work, where it can be done beside that of others."""
+        self.about = about
+        """Two calls about the same are done one after the other."""
         self._result: Any = None
         self.error: BaseException | None = None
 
@@ -46,6 +60,9 @@ class Call:
             self._result = self._work()
         except BaseException as error:  # noqa: BLE001  # it is the caller's
             self.error = error
+
+    def take(self, walk: Walk) -> None:
+        self._result, self.error = walk.result, walk.error
 
     @property
     def is_judged(self) -> bool:
@@ -75,15 +92,26 @@ class Writer:
         self._left: list[Call] = []
         """Of a group that took too long, or was lost."""
 
-    def do(self, work: Callable[[], Any], *, looks: bool = False) -> asyncio.Future[Any]:
-        """From the loop. `looks` is said of what changes nothing."""
+    def do(
+        self,
+        work: Callable[[], Any],
+        *,
+        looks: bool = False,
+        steps: Callable[[], Steps] | None = None,
+        about: str = "",
+    ) -> asyncio.Future[Any]:
+        """From the loop. `looks` is said of what changes nothing.
+
+        `steps` are the same work, for a store that does several at once, beside calls that are not `about` the same.
+        """
         if self._ended:
             raise Refused(503, "unavailable", "this server is ending; try again")
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="store", daemon=True)
             self._thread.start()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._queue.put(Call(work, future, looks=looks))
+        steps = steps if self._store.walks_abreast else None
+        self._queue.put(Call(work, future, looks=looks, steps=steps, about=about))
         return future
 
     async def end(self) -> None:
@@ -106,7 +134,9 @@ class Writer:
             if len(changing) == 1:
                 self._alone(changing)
             elif changing:
-                self._together(changing)
+                abreast, others = _abreast(changing)
+                self._commit(abreast)
+                self._together(others)
         self._store.close()
 
     def _waiting(self, going_on: bool) -> tuple[list[Call], bool]:
@@ -125,8 +155,40 @@ class Writer:
 
     def _look(self, calls: Sequence[Call]) -> None:
         """All that they see is on the disk: no transaction of ours is open."""
-        for call in calls:
-            call.run()
+        abreast = [call for call in calls if call.steps is not None]
+        if len(abreast) < 2 or not self._walked(abreast):
+            abreast = []
+        _told(abreast)
+        self._alone([call for call in calls if call not in abreast])
+
+    def _walked(self, calls: Sequence[Call]) -> bool:
+        """Whether it was done; if not, nothing of it was."""
+        walks = [Walk(call.steps) for call in calls if call.steps is not None]
+        try:
+            self._store.abreast(walks)
+        except Exception:  # noqa: BLE001  # each meets it again by itself
+            return False
+        for call, walk in zip(calls, walks, strict=True):
+            call.take(walk)
+        return True
+
+    def _commit(self, calls: Sequence[Call]) -> None:
+        """Side by side, in one transaction."""
+        if not calls:
+            return
+        begun = done = False
+        try:
+            with self._store.together() as group:
+                group.begin()
+                begun = True
+                done = self._walked(calls)
+                group.lost = not done
+        except Exception as error:  # noqa: BLE001  # theirs: it is what they are told
+            if begun and not done:
+                self._alone(calls)
+            else:
+                _fail(calls, error)
+            return
         _told(calls)
 
     def _alone(self, calls: Iterable[Call]) -> None:
@@ -135,6 +197,8 @@ class Writer:
             _told([call])
 
     def _together(self, calls: Sequence[Call]) -> None:
+        if not calls:
+            return
         within: list[Call] = []
         lost, ends = False, time.monotonic() + LONGEST
         try:
@@ -153,12 +217,29 @@ class Writer:
             if lost or self._store.fails_clean:
                 self._alone(within)
             else:
-                for call in within:
-                    call.error = error
-                _told(within)
+                _fail(within, error)
             return
         _told([call for call in within if call.is_judged])
         self._alone([call for call in within if not call.is_judged])
+
+
+def _abreast(calls: Sequence[Call]) -> tuple[list[Call], list[Call]]:
+    """Those that can be done side by side, and the others."""
+    able: dict[str, Call] = {}
+    for call in calls:
+        if call.steps is not None:
+            able.setdefault(call.about, call)
+    if len(able) < 2:
+        return [], list(calls)
+    abreast = [able[about] for about in sorted(able)]  # so that replicas lock the same rows in the same order
+    chosen = set(map(id, abreast))
+    return abreast, [call for call in calls if id(call) not in chosen]
+
+
+def _fail(calls: Sequence[Call], error: Exception) -> None:
+    for call in calls:
+        call.error = error
+    _told(calls)
 
 
 def _told(calls: Sequence[Call]) -> None:

@@ -125,7 +125,7 @@ def _ids(record: Entry, span: str, parent: str) -> dict[str, Any]:
 def _about_event(record: Entry) -> dict[str, Any]:
     tool = record["tool"]
     return {
-        "gen_ai.operation.name": "execute_tool" if tool else "invoke_agent",
+        "gen_ai.operation.name": "execute_tool" if tool else "",  # nothing else that they name happens in a hook
         "gen_ai.agent.name": record["agent"],
         "gen_ai.conversation.id": record["session"],
         "gen_ai.tool.name": tool,

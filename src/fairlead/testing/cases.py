@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 DECISIONS: Mapping[str, tuple[str, ...]] = {
     **{word: (word,) for word in ("none", "allow", "ask", "defer", "deny")},
     "allowed": ("none", "allow"),
+    "stop": ("stop",),
 }
 """What a case may expect, and what fulfils it."""
 _PATHS = ("file_path", "notebook_path")

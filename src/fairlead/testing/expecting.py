@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from fairlead._record import Record
+from fairlead.journal.recording import decided
 from fairlead.testing.cases import absolute
 
 TYPE_CHECKING = False
@@ -48,12 +49,14 @@ def failures(expected: Expected, judged: Judgement, where: Where) -> list[Failur
 
 
 def _decision(expected: Expected, judged: Judgement) -> Iterator[Failure]:
-    came = judged.told.decision
+    came = decided(judged.told)
     if expected.decision and came not in expected.decision:
         yield Failure(what="decision", expected=" or ".join(expected.decision), came=_with_cause(came, judged))
 
 
 def _with_cause(came: str, judged: Judgement) -> str:
+    if came == "stop":
+        return "stop (the turn ends)"
     if came in (judged.merged.decision, "none"):
         return came
     return f"{came} (the hooks said {judged.merged.decision}; {judged.agent} cannot do that here)"

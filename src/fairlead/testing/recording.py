@@ -22,6 +22,10 @@ _INCIDENTAL = frozenset(
     "hook_event_name session_id transcript_path cwd permission_mode prompt_id timestamp tool_use_id agent_id".split()
 )
 """Of that one moment; no hook should decide by it."""
+_OWN = ("project", "local")
+"""The layers whose hooks a test has."""
+_LONG_ENOUGH = 8
+"""Characters of what is of the moment, to be known again in a sentence."""
 _HEADER = "# What the hooks of this project have to decide; `fairlead test` tries it.\n"
 
 
@@ -31,6 +35,8 @@ class Recorded(Record):
     fields: dict[str, Any]
     secrets: tuple[str, ...] = ()
     """What in it looks like a credential, as it may be named."""
+    decided_by: tuple[str, ...] = ()
+    """Hooks that are not the project's: without them it may come out otherwise."""
 
 
 def case_of(entry: Entry, *, keeps_secrets: bool = False) -> Recorded:
@@ -46,7 +52,24 @@ def case_of(entry: Entry, *, keeps_secrets: bool = False) -> Recorded:
     fields = where.hidden({**_event(entry, where), **_said_elsewhere(details.get("hooks", ())), **_decided(entry)})
     masker = Masker(instead=stand_in)
     masked = masker.value(fields)
-    return Recorded(fields=_plain(fields if keeps_secrets else masked), secrets=masker.found)
+    return Recorded(
+        fields=_plain(fields if keeps_secrets else masked), secrets=masker.found, decided_by=_decided_elsewhere(entry)
+    )
+
+
+def _decided_elsewhere(entry: Entry) -> tuple[str, ...]:
+    if entry["decision"] in ("none", "allow"):
+        return ()
+    hooks = entry["details"].get("hooks", ())
+    deciding = [hook for hook in hooks if "verdict" in hook and _decides(hook, entry["decision"])]
+    if any(hook["layer"] in _OWN for hook in deciding):
+        return ()
+    return tuple(dict.fromkeys(hook["name"] for hook in deciding))
+
+
+def _decides(hook: Mapping[str, Any], decision: str) -> bool:
+    """What the agent was told may be the nearest to what a hook has said."""
+    return bool(hook["verdict"] == decision or hook["verdict"] in ("deny", "ask", "defer"))
 
 
 def _event(entry: Entry, where: Where) -> dict[str, Any]:
@@ -100,7 +123,7 @@ def _sent(entry: Entry) -> dict[str, Any]:
 
 def _said_elsewhere(hooks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """What people, models and servers have said to hooks of the project: nobody asks them again."""
-    own = [hook for hook in hooks if "verdict" in hook and hook["layer"] in ("project", "local")]
+    own = [hook for hook in hooks if "verdict" in hook and hook["layer"] in _OWN]
     says = {hook["name"]: _given(hook) for hook in own if hook["handler"] in ELSEWHERE}
     agreed = any(hook["handler"] == "approval" and hook["verdict"] == "allow" for hook in own)
     return {**({"approval": "allow"} if agreed else {}), **({"says": says} if says else {})}
@@ -113,12 +136,20 @@ def _given(hook: Mapping[str, Any]) -> dict[str, str]:
 def _decided(entry: Entry) -> dict[str, Any]:
     details = entry["details"]
     found: dict[str, Any] = {"decision": entry["decision"]}
-    first = details.get("reason", "").strip().partition("\n")[0]
+    first = _lasting(details.get("reason", "").strip().partition("\n")[0], details["payload"])
     if first and entry["decision"] in ("deny", "ask", "defer"):
         found["reason"] = first
     if details.get("updated_input") and entry["decision"] != "deny" and not details.get("sent"):
         found["rewrite"] = details["updated_input"]
-    return found
+    failed = [hook["name"] for hook in details.get("hooks", ()) if hook.get("error") and hook["layer"] in _OWN]
+    return {**found, "fails": list(dict.fromkeys(failed))} if failed else found
+
+
+def _lasting(reason: str, payload: Mapping[str, Any]) -> str:
+    """As far as it says nothing of that one moment."""
+    values = [value for key, value in payload.items() if key in _INCIDENTAL - {"hook_event_name", "cwd"}]
+    known = [value for value in values if isinstance(value, str) and len(value) >= _LONG_ENOUGH and value in reason]
+    return reason[: min(map(reason.index, known))].rstrip() if known else reason
 
 
 def _plain(value: Any) -> Any:

@@ -6,6 +6,7 @@ import time
 
 from fairlead._record import Record
 from fairlead.errors import FairleadError
+from fairlead.journal.recording import decided
 from fairlead.testing.expecting import Failure, account, failures
 from fairlead.testing.judging import judge
 
@@ -60,7 +61,7 @@ def _outcome(case: Case, scratch: Scratch, loaded: dict[tuple[Any, ...], Hooks])
     return Outcome(
         case=case,
         failures=tuple(wrong),
-        decision=judged.told.decision,
+        decision=decided(judged.told),
         reason=where.hidden(judged.told.reason),
         hooks=tuple(account(judged, where)),
         notes=tuple(where.hidden(note) for note in judged.told.notes),

@@ -68,6 +68,7 @@ class Scratch:
         self._leave_out = tuple(leave_out)
         self._origins: dict[str, str | bytes] = {}
         self._as_made: dict[str, State] = {}
+        self._in_project: dict[str, State] = {}
         self._root = os.path.join(self.folder, "home")
         try:
             self._build()
@@ -206,11 +207,33 @@ class Scratch:
         for path in self._origins:
             self._put(path)
         self._as_made = dict(_look(self._root))
+        self._has_git = repository is not None
+        self._in_project = self._states()
+
+    def changed_outside(self) -> list[str]:
+        """What has changed in the project itself since the copy was made. No hook is kept from writing to a place that
+        it names by its whole path, so somebody should know."""
+        now = self._states()
+        names = sorted(now.keys() | self._in_project.keys())
+        return [name for name in names if now.get(name) != self._in_project.get(name)]
+
+    def _states(self) -> dict[str, State]:
+        found: dict[str, State] = {}
+        for path in self._listed(has_git=self._has_git):
+            try:
+                about = os.lstat(os.path.join(self.source, path))
+            except OSError:  # git knows it, and it has gone
+                continue
+            found[path] = (about.st_mode, about.st_size, about.st_ino, about.st_ctime_ns)
+        return found
+
+    def _listed(self, *, has_git: bool) -> Iterator[str]:
+        return _known_to_git(self.source) if has_git else _walked(self.source, _SKIPPED)
 
     def _paths(self, repository: _Repository | None) -> Iterator[str]:
         """What is copied, relative to the project."""
         seen: set[str] = set()
-        found = [*(_known_to_git(self.source) if repository else _walked(self.source, _SKIPPED)), *self._more()]
+        found = [*self._listed(has_git=repository is not None), *self._more()]
         for path in found:
             if path not in seen and not _is_named(path, self._leave_out) and _is_there(os.path.join(self.source, path)):
                 seen.add(path)

@@ -95,7 +95,7 @@ class Bound(Record):
             raise ConfigError(f"{new[0]} was not there when you trusted it")
 
     def conclude(self, hook: Hook, event: Event, work: Any, outcome: Any) -> Verdict:
-        if isinstance(work, Call) and isinstance(outcome, Untrusted):
+        if isinstance(outcome, Untrusted):
             return deny(f"the project's hook {hook.name} was not run, since {outcome}")
         return self.inner.conclude(hook, event, work, outcome)
 

@@ -10,7 +10,7 @@ import os
 import stat
 
 from fairlead._record import Record
-from fairlead.trust.words import BLANK, bare, glued, quoted, unquoted, variable_end, without_variable
+from fairlead.trust.words import BLANK, bare, glued, joined, quoted, unquoted, variable_end, without_variable
 from fairlead.trust.words import words as words_of
 
 TYPE_CHECKING = False
@@ -32,6 +32,9 @@ RUNNERS = frozenset(
     """.split()
 )
 """Words after which a file is run, or read as a program."""
+_STARTS_FOLDERS = frozenset({"python", "pypy", "node", "nodejs", "deno", "bun", "tsx", "ts-node", "run-parts"})
+_BEGINNINGS = frozenset({"__main__.py", *(f"index{end}" for end in CODE if end[-2:] in ("js", "ts"))})
+"""What is run of the project's own folder: the rest of it is what everybody works on."""
 _ENDS_COMMAND = ";|&(\n`{"
 _PIPED = ("| sh", "|sh", "| bash", "|bash", "| zsh", "|zsh", "| python", "|python", "| node", "|node", "eval ", "<(")
 _SEARCHED_FOR_PROGRAMS = frozenset({"PATH", "core.hooksPath", "GIT_EXEC_PATH", "LD_LIBRARY_PATH"})
@@ -45,7 +48,7 @@ class Named(Record):
     end: int
     path: str
     """Seen from the project."""
-    runs: bool = True
+    runs: bool
     """Whether it is run there; else it is only handed to another program, which may change it."""
 
 
@@ -58,7 +61,7 @@ def in_text(text: str, project: str, root: str = "", cwd: str = "") -> list[Name
     folders = [cwd, *_folders(text, project), "", root]
     everything = any(mark in text for mark in _PIPED)
     found: list[Named] = []
-    for start, end, value in (*quoted(text), *bare(text), *glued(text)):
+    for start, end, value in (*joined(text), *quoted(text), *bare(text), *glued(text)):
         path = _file(value, project, folders)
         if not path or any(one.start < end and start < one.end for one in found):
             continue
@@ -73,11 +76,11 @@ def in_words(words: Sequence[str], project: str, root: str = "", cwd: str = "") 
     found = []
     for index, word in enumerate(words):
         path = _file(without_variable(word), project, [cwd, "", root])
-        before = [one for one in words[:index] if one[:1] != "-"]
+        before = _without_options(words[:index])
         runs = index == 0 or (bool(before) and _runs(before[-1]))
         if path and (runs or is_program(project, path)):
             found.append((index, Named(start=0, end=len(word), path=path, runs=runs)))
-        elif not path and any(mark in word for mark in " \n;|&="):
+        elif not path:
             found += [(index, named) for named in in_text(word, project, root, cwd)]
     return found
 
@@ -88,7 +91,8 @@ def in_folders(text: str, project: str, cwd: str = "") -> list[str]:
     for name, folder in _searched(text, project, cwd):
         found += _programs_in(folder, project) if name in _SEARCHED_FOR_PROGRAMS else []
     for folder in _run_folders(text, project, cwd):
-        found += _programs_in(folder, project)
+        programs = _programs_in(folder, project)
+        found += programs if folder != "." or "run-parts" in text else [one for one in programs if one in _BEGINNINGS]
     return found
 
 
@@ -105,10 +109,19 @@ def _matching(pattern: str, project: str, cwd: str) -> list[str]:
 
 
 def _run_folders(text: str, project: str, cwd: str) -> list[str]:
-    """`python3 tools`, `run-parts hooks`"""
-    named = [without_variable(unquoted(word)) for at, word in words_of(text) if _follows_runner(text[:at])]
-    places = [os.path.normpath(os.path.join(cwd, word)) for word in named if word and word != "."]
-    return [place for place in places if _is_folder(project, place)]
+    """`python3 tools`, `run-parts hooks`, `node .`"""
+    found = []
+    for at, word in words_of(text):
+        plain = unquoted(word)
+        if plain and _follows_runner(text[:at]) and (plain != "." or _starts_folders(text[:at])):
+            found.append(os.path.normpath(os.path.join(cwd, without_variable(plain))))
+    return [place for place in found if place == "." or _is_folder(project, place)]
+
+
+def _starts_folders(before: str) -> bool:
+    """`jq .` means something else."""
+    runner = "".join(_without_options(before.split())[-1:])
+    return os.path.basename(runner).rstrip("0123456789.") in _STARTS_FOLDERS
 
 
 def _follows_runner(before: str) -> bool:
@@ -133,7 +146,7 @@ def _searched(text: str, project: str, cwd: str) -> list[tuple[str, str]]:
     for _, word in words_of(text):
         name, _, value = unquoted(word).partition("=")
         if name in _SEARCHED_FOR_PROGRAMS or name in _SEARCHED_FOR_MODULES:
-            folders = (os.path.normpath(os.path.join(cwd, without_variable(one) or ".")) for one in value.split(":"))
+            folders = (os.path.normpath(os.path.join(cwd, without_variable(one))) for one in value.split(":"))
             found += [(name, one) for one in folders if one != "." and _is_folder(project, one)]
     return found
 
@@ -190,7 +203,7 @@ def unseen(text: str, project: str, root: str = "", cwd: str = "") -> list[str]:
     """Words that look like a program of the project and are not there: nothing can be said about what they run."""
     known = in_text(text, project, root, cwd)
     words = [(start, end, value) for start, end, value in bare(text) if _looks_like_code(value)]
-    words = [one for one in words if text[one[0] - 1 : one[0]] not in tuple("*?]}%$\\") or one[0] == 0]
+    words = [one for one in words if text[one[0] - 1 : one[0]] not in tuple("*?]}%$\\")]
     found = [one for one in words if not any(two.start < one[1] and one[0] < two.end for two in known)]
     return [text[start:end] for start, end, value in found if not _is_known(value, project)]
 
@@ -245,8 +258,6 @@ def _by_links(path: str, project: str) -> str:
 
 
 def _file(value: str, project: str, folders: Sequence[str]) -> str:
-    if not value or value in (".", ".."):
-        return ""
     return next((path for folder in folders if (path := inside(project, os.path.join(folder, value)))), "")
 
 
@@ -257,9 +268,21 @@ def _looks_like_code(value: str) -> bool:
 def _is_run(before: str) -> bool:
     """Whether what follows this text is started, or read as a program."""
     cut = max(before.rfind(mark) for mark in _ENDS_COMMAND)
-    words = [word.strip("\"'") for word in before[cut + 1 :].split()]
-    words = [word for word in words if word and word[0] != "-" and "=" not in word]
+    words = _without_options([word.strip("\"'") for word in before[cut + 1 :].split()])
     return not words or _runs(words[-1]) or before.rstrip().endswith("<")
+
+
+def _without_options(words: Sequence[str]) -> list[str]:
+    """Nor what belongs to one, nor to a program that starts another: `bash -euo pipefail x`, `timeout 5 x`."""
+    found: list[str] = []
+    option = ""
+    for word in words:
+        is_value = option[-1:] in tuple("oOWX") and not {"/", "."} & {*word}
+        is_number = word[:1].isdigit() and bool(found) and os.path.basename(found[-1]) in ("timeout", "nice")
+        if word and word[0] not in "-+" and "=" not in word and not is_value and not is_number:
+            found.append(word)
+        option = word if word[:1] in ("-", "+") else ""
+    return found
 
 
 def _runs(word: str) -> bool:

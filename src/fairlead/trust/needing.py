@@ -59,7 +59,7 @@ def _named_by(path: str, project: str) -> Iterator[str]:
 def _interpreter(text: str, project: str) -> Iterator[str]:
     """`#!./x`: the kernel looks for it where the hook runs."""
     words = text.partition("\n")[0][2:].split() if text.startswith("#!") else []
-    path = naming.inside(project, words[0]) if words and words[0][:1] != "/" else ""
+    path = naming.inside(project, words[0]) if words else ""
     if path:
         yield path
 
@@ -81,7 +81,7 @@ def _kind(path: str, text: str) -> str:
         return "shell"
     if path.endswith(_SCRIPTS) or "node" in first:
         return "script"
-    if "." not in os.path.basename(path) and not first:  # `sh hooks/check`
+    if "." not in os.path.basename(path):  # `sh hooks/check`
         return "shell"
     return "other" if path.endswith(naming.CODE) or first else ""
 
@@ -134,9 +134,8 @@ def _path_in(word: str, folder: str, project: str) -> Iterator[str]:
     word = word.strip("\"'`;()&|")
     for start in ("$", "{", "}"):
         word = word.rpartition(start)[2] if start in word else word
-    tail = word.partition("/")[2] if not word.startswith((".", "/")) and ")" in word else word
-    beside = (os.path.join(folder, tail.lstrip("/")), _after_first(word, folder))
-    for candidate in (*beside, tail, tail.lstrip("/"), _after_first(word, "")):
+    beside = (os.path.join(folder, word.lstrip("/")), _after_first(word, folder))
+    for candidate in (*beside, word, word.lstrip("/"), _after_first(word, "")):
         path = naming.inside(project, candidate) if candidate else ""
         if path and (naming.is_program(project, path) or _is_data_beside(path, folder)):
             yield path

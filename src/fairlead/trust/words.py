@@ -34,6 +34,14 @@ def unquoted(word: str) -> str:
     return word.replace('"', "").replace("'", "").replace("\\", "")
 
 
+def joined(text: str) -> Iterator[tuple[int, int, str]]:
+    """Words with marks in their middle alone, `hooks/\\x.sh` and `hooks/""x.sh`: no part of one is a word."""
+    for at, word in words(text):
+        plain = unquoted(word)
+        if plain != word and word[0] not in "\"'" and word.count('"') % 2 == word.count("'") % 2 == 0:
+            yield at, at + len(word), without_variable(plain)
+
+
 def glued(text: str) -> Iterator[tuple[int, int, str]]:
     """Words with marks in their middle: `hooks"/x.sh"`."""
     for at, word in words(text):

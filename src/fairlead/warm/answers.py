@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fairlead import dialects
 from fairlead._record import Record
-from fairlead.answering import Answer, Firing, finish, hook_steps, printed
+from fairlead.answering import Answer, Firing, finish, finish_now, hook_steps, printed
 from fairlead.cli._options import UsageMistake, parse, request
 from fairlead.warm import framing
 from fairlead.warm.loaded import Declined
 
 if TYPE_CHECKING:
     from fairlead.answering import Finding, Request, Steps
+    from fairlead.cli._options import Options
     from fairlead.dialects import AgentHalf
     from fairlead.warm.framing import Asked
 
+_INSTANT = frozenset({"guard"})
+"""Kinds of handlers that wait for nothing."""
 LATE = "the server of Fairlead has not answered in time"
 
 
@@ -29,17 +33,14 @@ class Begun(Record):
     next: Firing | Answer
 
     @property
-    def kinds(self) -> set[str]:
+    def kinds(self) -> frozenset[str]:
         """Of the hooks that look at it."""
-        if isinstance(self.next, Answer):
-            return set()
-        groups = self.next.hooks.plan(self.next.event).groups
-        return {hook.handler.kind for group in groups for hook in group.hooks}
+        return frozenset() if isinstance(self.next, Answer) else self.next.hooks.plan(self.next.event).kinds
 
     @property
     def is_instant(self) -> bool:
         """Whether nothing has to be waited for: most events need no process and no network."""
-        return self.kinds <= {"guard"}
+        return self.kinds <= _INSTANT
 
     @property
     def asks_people(self) -> bool:
@@ -71,20 +72,18 @@ class Begun(Record):
 
     def answer_now(self) -> Answer:
         """For what is instant; without a task, which would cost as much as the rest."""
-        answering = self.answer()
+        if isinstance(self.next, Answer):
+            return self.next
         try:
-            answering.send(None)
-        except StopIteration as done:
-            return done.value  # type: ignore[no-any-return]
-        finally:
-            answering.close()
-        raise RuntimeError("an event that nobody waits for has to wait")
+            return finish_now(self.steps, self.next)
+        except Exception as error:  # noqa: BLE001  # the same
+            return _internal(self.half, self.request, error)
 
 
 def call_of(asked: Asked, started: float) -> Request:
     """The request that `fairlead hook` would have made of it. Raises Declined for what it says itself."""
     try:
-        options = parse(list(asked.words))
+        options = _options(asked.words)
     except UsageMistake as mistake:
         raise Declined(str(mistake)) from None
     if options.help:
@@ -92,6 +91,12 @@ def call_of(asked: Asked, started: float) -> Request:
     half = dialects.agent_half(options.agent)
     in_variable = half.INPUT_VARIABLE and half.INPUT_VARIABLE in asked.environ
     return request(options, b"" if in_variable else asked.stdin, asked.environ, cwd=asked.cwd, started=started)
+
+
+@lru_cache(maxsize=64)
+def _options(words: tuple[str, ...]) -> Options:
+    """An agent says the same ones with each event."""
+    return parse(list(words))
 
 
 def begin(request: Request, find: Finding) -> Begun:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from functools import cache
 from struct import Struct
@@ -13,8 +14,9 @@ from fairlead.installing.commands import program
 
 _CREDENTIALS = Struct("3i")
 _SPACES = ("ns/mnt", "ns/user", "ns/pid", "ns/net", "root")
-_FENCES = (b"NoNewPrivs:", b"Seccomp", b"Cap", b"Uid:", b"Gid:", b"Groups:")
+_FENCES = re.compile(rb"\n((?:NoNewPrivs:|Seccomp|Cap|Uid:|Gid:|Groups:)[^\n]*)")
 """What a program cannot take off again, and all that it starts has too; of seccomp also how many filters there are."""
+_UMASK = re.compile(rb"\nUmask:\s*([0-7]+)")
 
 
 class Stranger(Exception):  # noqa: N818  # it is a fact about them
@@ -70,12 +72,12 @@ def _own_fence() -> tuple[object, ...]:
 def _fence(pid: int) -> tuple[tuple[object, ...], int]:
     """All that confines a process, and its umask. Raises Elsewhere where it is hidden from us, or has gone."""
     try:
-        lines = _status(pid).splitlines()
+        status = _status(pid)
         spaces = [_link(f"/proc/{pid}/{name}") for name in _SPACES]
     except OSError as error:
         raise Elsewhere(f"process {pid} cannot be looked at: {error.strerror}") from None
-    umask = next((int(line[6:], 8) for line in lines if line.startswith(b"Umask:")), -1)
-    return (*spaces, *(line for line in lines if line.startswith(_FENCES))), umask
+    umask = _UMASK.search(status)
+    return (*spaces, *_FENCES.findall(status)), int(umask[1], 8) if umask else -1
 
 
 def _refuse_another_fairlead(pid: int) -> None:

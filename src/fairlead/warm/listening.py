@@ -22,6 +22,9 @@ from fairlead.warm.framing import Garbage, Reader
 from fairlead.warm.loaded import Declined, Loaded
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from typing import Any
+
     from fairlead.warm.answers import Begun
     from fairlead.warm.framing import Asked
 
@@ -42,6 +45,9 @@ GRACE = 2.5
 """Seconds for what runs when the server ends."""
 _MOST_LINES = 20
 _BACKLOG = 1024
+_PIECE = 64 << 10
+_PAUSE = 1.0
+"""Seconds without newcomers, where there is no room for another open file."""
 
 
 def listen(path: str) -> socket.socket:
@@ -73,10 +79,10 @@ class Listener:
     def __init__(self, path: str, loaded: Loaded) -> None:
         self.path = path
         self._loaded = loaded
-        self._socket: socket.socket | None = listen(path)
+        self._socket = listen(path)
+        self._socket.setblocking(False)
         self._identity = _identity(path)
-        self._server: asyncio.Server | None = None
-        self._connections: set[_Connection] = set()
+        self._connections: set[_Arrival | _Connection] = set()
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._asking = 0
         self._ends = False
@@ -84,16 +90,31 @@ class Listener:
         self._told: set[str] = set()
 
     async def start(self) -> None:
-        loop = asyncio.get_running_loop()
-        assert self._socket is not None  # noqa: S101  # for mypy
-        self._server = await loop.create_unix_server(lambda: _Connection(self), sock=self._socket, backlog=_BACKLOG)
+        self._listen()
+
+    def _listen(self) -> None:
+        if not self._ends:
+            asyncio.get_running_loop().add_reader(self._socket, self._accept)
+
+    def _accept(self) -> None:
+        try:
+            line, _ = self._socket.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return
+        except OSError:  # too many open files: those who wait have another way
+            loop = asyncio.get_running_loop()
+            loop.remove_reader(self._socket)
+            loop.call_later(_PAUSE, self._listen)
+            return
+        line.setblocking(False)
+        _Arrival(self, line).enter()
 
     async def stop(self) -> None:
         """Nobody new; what runs is answered, within its time."""
         self._ends = True
         self.withdraw()
-        if self._server is not None:
-            self._server.close()
+        asyncio.get_running_loop().remove_reader(self._socket)
+        self._socket.close()
         for connection in list(self._connections):
             connection.leave_unless_promised()
         running = [task for connection in self._connections if (task := connection.task) is not None]
@@ -110,19 +131,18 @@ class Listener:
 
     def close(self) -> None:
         """For a server that never started."""
-        if self._socket is not None and self._server is None:
-            self._socket.close()
+        self._socket.close()
         self.withdraw()
 
     # --- for connections ------------------------------------------------------------------------------
 
-    def admit(self, connection: _Connection) -> bool:
+    def admit(self, connection: _Arrival | _Connection) -> bool:
         if self._ends or len(self._connections) >= CONNECTIONS:
             return False
         self._connections.add(connection)
         return True
 
-    def forget(self, connection: _Connection) -> None:
+    def forget(self, connection: _Arrival | _Connection) -> None:
         self._connections.discard(connection)
 
     def tell(self, line: str) -> None:
@@ -139,9 +159,12 @@ class Listener:
             self._told.add(line)
             self.tell(line)
 
+    def tell_failure(self, error: Exception) -> None:
+        self.tell(f"an event was not answered: {type(error).__name__}: {error}")
+
     def begin(self, asked: Asked, caller: Caller, started: float) -> Begun:
         """Raises Declined."""
-        surroundings.enter(Surroundings(environ=asked.environ, umask=caller.umask))
+        surroundings.enter(Surroundings(environ=asked.environ, umask=caller.umask, process=caller.pid))
         return answers.begin(answers.call_of(asked, started), self._loaded.find)
 
     async def answer(self, connection: _Connection, begun: Begun) -> None:
@@ -177,75 +200,148 @@ def _identity(path: str) -> tuple[int, int]:
     return (found.st_dev, found.st_ino) if stat.S_ISSOCK(found.st_mode) else (0, 0)
 
 
-class _Connection(asyncio.Protocol):
-    """One event: it comes in, is promised an answer, gets it. Who hangs up takes the event back."""
+class _Arrival:
+    """An event that comes in, and that most often is answered at once: a transport would cost more than the answer."""
 
-    def __init__(self, listener: Listener) -> None:
+    task = None
+
+    def __init__(self, listener: Listener, line: socket.socket) -> None:
         self._listener = listener
+        self._line = line
         self._reader = Reader(LARGEST)
         self._started = time.monotonic()
         self._caller: Caller | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def enter(self) -> None:
+        try:
+            self._caller = caller_of(self._line)
+        except Stranger as stranger:
+            self._listener.tell(f"hung up on {stranger}")
+        except OtherFairlead as other:
+            self._listener.tell_once(str(other))
+        except Elsewhere:
+            pass
+        if self._caller is not None and self._listener.admit(self):
+            self._read()
+        else:
+            self._line.close()
+
+    def _read(self) -> None:
+        try:
+            asked = self._reader.feed(self._piece())
+        except BlockingIOError:
+            asked = None
+        except (OSError, Garbage):
+            return self.finish()
+        if asked is None:
+            return self._wait()
+        self._stop_waiting()
+        return copy_context().run(self._begin, asked)
+
+    def _piece(self) -> bytes:
+        data = self._line.recv(_PIECE)
+        if not data:
+            raise ConnectionResetError("there is nobody any more")
+        return data
+
+    def _wait(self) -> None:
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            loop.add_reader(self._line, self._read)
+            self._timer = loop.call_later(SILENCE, self.finish)
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            asyncio.get_running_loop().remove_reader(self._line)
+            self._timer.cancel()
+            self._timer = None
+
+    def _begin(self, asked: Asked) -> None:
+        assert self._caller is not None  # noqa: S101  # for mypy
+        try:
+            begun = self._listener.begin(asked, self._caller, self._started)
+            if begun.is_instant:
+                self._give(begun.ack() + answers.reply(begun.answer_now()))
+            else:
+                self._hand_over(lambda connection: connection.answer(begun))
+        except Declined:
+            self.finish()
+        except Exception as error:  # noqa: BLE001  # whoever asks has another way
+            self._listener.tell_failure(error)
+            self.finish()
+
+    def _give(self, reply: bytes) -> None:
+        try:
+            rest = reply[self._line.send(reply) :]
+        except BlockingIOError:
+            rest = reply
+        except OSError:  # there is nobody any more
+            rest = b""
+        if rest:
+            self._hand_over(lambda connection: connection.deliver(rest))
+        else:
+            self.finish()
+
+    def _hand_over(self, go_on: Callable[[_Connection], Coroutine[Any, Any, None]]) -> None:
+        self._listener.forget(self)
+        connection = _Connection(self._listener, self._line)
+        if self._listener.admit(connection):
+            connection.task = asyncio.ensure_future(connection.run(go_on(connection)))
+        else:
+            self._line.close()
+
+    def leave_unless_promised(self) -> None:
+        self.finish()
+
+    def finish(self) -> None:
+        self._stop_waiting()
+        self._listener.forget(self)
+        self._line.close()
+
+
+class _Connection(asyncio.Protocol):
+    """One event for which somebody waits: it is promised an answer, and gets it. Who hangs up takes the event back."""
+
+    def __init__(self, listener: Listener, line: socket.socket) -> None:
+        self._listener = listener
+        self._line = line
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._promised = False
         self.task: asyncio.Task[None] | None = None
 
+    async def run(self, going_on: Coroutine[Any, Any, None]) -> None:
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(lambda: self, self._line)
+            await going_on
+        except TimeoutError:
+            self._hang_up()
+        except Exception as error:  # noqa: BLE001  # whoever asks has another way
+            self._listener.tell_failure(error)
+            self._hang_up()
+        finally:
+            going_on.close()
+
+    async def answer(self, begun: Begun) -> None:
+        await self._listener.answer(self, begun)
+
+    async def deliver(self, reply: bytes) -> None:
+        self.give(reply)
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)  # noqa: S101  # for mypy
         self._transport = transport
-        try:
-            self._caller = caller_of(transport.get_extra_info("socket"))
-        except Stranger as stranger:
-            self._listener.tell(f"hung up on {stranger}")
-            return self._hang_up()
-        except OtherFairlead as other:
-            self._listener.tell_once(str(other))
-            return self._hang_up()
-        except Elsewhere:
-            return self._hang_up()
-        if not self._listener.admit(self):
-            return self._hang_up()
-        self._limit()
-        return None
 
-    def data_received(self, data: bytes) -> None:
-        if self.task is not None or self._caller is None:
-            return self._hang_up()
-        try:
-            asked = self._reader.feed(data)
-            if asked is not None:
-                self._unlimit()
-                copy_context().run(self._begin, asked, self._caller)
-        except (Garbage, Declined):
-            self._hang_up()
-        except Exception as error:  # noqa: BLE001  # whoever asks has another way
-            self._failed(error)
-        return None
-
-    def _begin(self, asked: Asked, caller: Caller) -> None:
-        begun = self._listener.begin(asked, caller, self._started)
-        if begun.is_instant:
-            self.give(begun.ack() + answers.reply(begun.answer_now()))
-        else:
-            self.task = asyncio.ensure_future(self._answer(begun))
+    def data_received(self, _data: bytes) -> None:
+        self._hang_up()  # more than one request
 
     def connection_lost(self, _error: Exception | None) -> None:
-        self._unlimit()
+        if self._timer is not None:
+            self._timer.cancel()
         self._listener.forget(self)
         if self.task is not None:
             self.task.cancel()
-
-    async def _answer(self, begun: Begun) -> None:
-        try:
-            await self._listener.answer(self, begun)
-        except TimeoutError:
-            self._hang_up()
-        except Exception as error:  # noqa: BLE001  # the same
-            self._failed(error)
-
-    def _failed(self, error: Exception) -> None:
-        self._listener.tell(f"an event was not answered: {type(error).__name__}: {error}")
-        self._hang_up()
 
     def promise(self, ack: bytes) -> None:
         self._promised = True
@@ -257,7 +353,7 @@ class _Connection(asyncio.Protocol):
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(reply)
             self._transport.close()
-            self._limit()
+            self._timer = asyncio.get_running_loop().call_later(SILENCE, self._hang_up)
 
     def leave_unless_promised(self) -> None:
         if not self._promised:
@@ -271,11 +367,6 @@ class _Connection(asyncio.Protocol):
     def _hang_up(self) -> None:
         if self._transport is not None:
             self._transport.abort()
-
-    def _limit(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(SILENCE, self._hang_up)
-
-    def _unlimit(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        else:
+            self._line.close()
+            self._listener.forget(self)

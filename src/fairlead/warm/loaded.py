@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 import time
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import fairlead
-from fairlead.answering import add_unwritten, heard, loaded, project_for
+from fairlead.answering import Request, add_unwritten, heard, loaded, project_for
 from fairlead.dialects import Places
 from fairlead.documents import cache_dir
 from fairlead.folders import home_of
 from fairlead.handlers.approval import Approval
 from fairlead.handlers.function import Function, Named
+from fairlead.stops import StopFiles
 from fairlead.warm.watched import Files, Looked, signature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from fairlead.answering import Request
     from fairlead.api import Hooks
     from fairlead.events import Event
     from fairlead.hooks import Hook
@@ -43,6 +44,8 @@ _PATHS = (
 
 _OF_ONE_EVENT = frozenset({"raw", "event_name", "environ", "cwd", "started", "patience"})
 """What a request says beside the hooks that it wants."""
+_wanted = attrgetter(*(name for name in Request._fields if name not in _OF_ONE_EVENT))
+"""All the rest, which decides what is loaded."""
 
 
 class Declined(Exception):  # noqa: N818  # it is no error: somebody else answers
@@ -56,6 +59,7 @@ class _Kept:
         self, hooks: Hooks, looked: Looked, files: Files, now: float, took: float, wall: Callable[[], int]
     ) -> None:
         self.hooks = hooks
+        self.counts = StopFiles(hooks.setting.environ)
         self.looked = looked
         self._files = files
         self._loaded = self._checked = now
@@ -103,11 +107,12 @@ class Loaded:
     def find(self, request: Request, event: Event) -> Hooks:
         """The hooks for one event of somebody else. Raises Declined."""
         self._refuse_after_an_upgrade()
-        _refuse_relative_paths(request, event)
+        if event.cwd and not event.cwd.startswith("/"):
+            raise Declined("the event's cwd counts from the working directory")
         kept = self._current(request.but(project=os.path.abspath(project_for(request, event))))
         hooks = kept.hooks.in_setting(kept.hooks.setting.but(environ=request.environ))
         _refuse_what_needs_a_process(hooks, event)
-        return heard(hooks, request, event)
+        return heard(hooks, request, event, kept.counts)
 
     def _refuse_after_an_upgrade(self) -> None:
         """What stands on the disk now is what `fairlead hook` would run."""
@@ -120,20 +125,21 @@ class Loaded:
             raise Declined("Fairlead has been installed anew since this server began")
 
     def _current(self, request: Request) -> _Kept:
-        key = tuple(value for name, value in sorted(request.as_dict().items()) if name not in _OF_ONE_EVENT)
+        key: Key = _wanted(request)
         row = self._kept.pop(key, [])
-        found = next((kept for kept in row if kept.looked.says_the_same_as(request.environ)), None)
-        if found is None or not found.is_as_before(self._clock()):
-            fresh = self._load(request)  # whole, before anybody sees it
-            row = [fresh, *(kept for kept in row if kept is not found)]
-            found = fresh
-        self._kept[key] = row
+        found = _for(request.environ, row)
+        if found is not None and found.is_as_before(self._clock()):
+            self._kept[key] = row
+            return found
+        fresh = self._load(request)  # whole, before anybody sees it
+        self._kept[key] = [fresh, *(kept for kept in row if kept is not found)]
         self._make_room()
-        return found
+        return fresh
 
     def _load(self, request: Request) -> _Kept:
-        self.loads += 1
         now, looked = self._clock(), Looked(request.environ)
+        _refuse_relative_paths(looked)
+        self.loads += 1
         places = Places(
             home=os.path.abspath(home_of(looked)),
             project=request.project,
@@ -164,13 +170,18 @@ class Loaded:
         return {path for row in self._kept.values() for kept in row for path in kept.paths}
 
 
-def _refuse_relative_paths(request: Request, event: Event) -> None:
+def _for(environ: Mapping[str, str], row: list[_Kept]) -> _Kept | None:
+    for kept in row:
+        if kept.looked.says_the_same_as(environ):
+            return kept
+    return None
+
+
+def _refuse_relative_paths(environ: Mapping[str, str]) -> None:
     for name in _PATHS:
-        value = request.environ.get(name, "")
+        value = environ.get(name, "")
         if value and not value.startswith("/"):
             raise Declined(f"{name} counts from the working directory")
-    if event.cwd and not event.cwd.startswith("/"):
-        raise Declined("the event's cwd counts from the working directory")
 
 
 def _refuse_what_needs_a_process(hooks: Hooks, event: Event) -> None:

@@ -10,6 +10,8 @@ import secrets
 from typing import TYPE_CHECKING
 
 from fairlead import process
+from fairlead.confining.scratch import sweep
+from fairlead.folders import temporary
 from fairlead.leftovers import kill_marked
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ def end_what_the_dead_have_left(folder: str) -> None:
     for name in os.listdir(folder):
         if name.startswith(_PREFIX):
             _end(os.path.join(folder, name))
+    sweep(temporary(os.environ))
 
 
 def _end(path: str) -> None:

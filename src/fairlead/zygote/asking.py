@@ -72,11 +72,11 @@ class Zygote:
         return not _can_be_read(self._control.fileno()) and all(_seen(path) == seen for path, seen in self._watched)
 
     def fork(
-        self, payload: bytes, stdio: Sequence[int], patience: float, give_up: Callable[[Zygote], None]
+        self, script: bytes, payload: bytes, stdio: Sequence[int], patience: float, give_up: Callable[[Zygote], None]
     ) -> Forked | None:
         forked = Forked(self, patience, give_up)
         try:
-            forked.ask(self._control, payload, stdio)
+            forked.ask(self._control, script, payload, stdio)
         except OSError:  # it has ended, or is so busy that the next question does not fit
             forked.close()
             return None
@@ -123,14 +123,14 @@ class Forked:
         """Can be read when the script has started, and again when it has ended."""
         return self._channel.fileno()
 
-    def ask(self, control: socket.socket, payload: bytes, stdio: Sequence[int]) -> None:
+    def ask(self, control: socket.socket, script: bytes, payload: bytes, stdio: Sequence[int]) -> None:
         os.set_blocking(self._token[0], False)
         os.write(self._token[1], b"g")
         memory = os.memfd_create("fairlead")
         try:
             os.write(memory, payload)
             fds = [*stdio, self._theirs.fileno(), self._token[0], memory]
-            socket.send_fds(control, [b"F"], fds)
+            socket.send_fds(control, [script], fds)
         finally:
             os.close(memory)
             self._theirs.close()

@@ -74,7 +74,8 @@ class Zygotes:
                 return None
             if not zygote.is_ready:
                 return None
-            return zygote.fork(payload, stdio, min(self.patience, (run.timeout or 60.0) / 3), self._give_up)
+            patience = min(self.patience, (run.timeout or 60.0) / 3)
+            return zygote.fork(os.fsencode(run.script), payload, stdio, patience, self._give_up)
 
     def is_ready(self, environ: Mapping[str, str]) -> bool:
         with self._lock:

@@ -18,6 +18,7 @@ export class Detail {
   #busy = false;
   #timer = null;
   #watcher = null;
+  #kept = null;
 
   constructor({ now, me, answer, rule, next, back }) {
     Object.assign(this, { now, me, answer, rule, next, back });
@@ -37,11 +38,13 @@ export class Detail {
   show(items) {
     const identity = JSON.stringify(items.map((item) => [item.id, item.digest, item.state, item.allow, item.agreed, item.used, item.run.active, item.yours, item.escalated, item.message, item.response, Boolean(item.updated_input)]));
     if (identity === this.#shown) return;
-    const sameQuestions = items.length > 0 && JSON.stringify(items.map((item) => item.id)) === JSON.stringify(this.#items.map((item) => item.id));
+    const sameQuestions = items.length > 0 && ids(items) === ids(this.#items);
+    if (!sameQuestions) this.#keep();
     this.#items = items;
     this.#shown = identity;
     this.#busy = false;
     if (!sameQuestions || items.some((item) => item.state !== "pending")) this.#form = null;
+    if (!sameQuestions) this.#take();
     this.#draw(sameQuestions);
   }
 
@@ -56,7 +59,21 @@ export class Detail {
     this.#shown = shown;
   }
 
+  /** What somebody was writing is there again when they come back to it, if only because their login had ended. */
+  #keep() {
+    const written = this.#form ?? this.questions?.element;
+    if (written && this.#items.length) this.#kept = { by: this.me(), about: ids(this.#items), form: this.#form, questions: this.questions };
+  }
+
+  #take() {
+    if (this.#kept?.by !== this.me()) this.#kept = null;
+    if (this.#kept?.about !== ids(this.#items) || this.#items.some((item) => item.state !== "pending")) return;
+    this.#form = this.#kept.form;
+    this.questions = this.#kept.questions;
+  }
+
   clear(...instead) {
+    this.#keep();
     this.#items = [];
     this.#shown = "";
     this.#form = null;
@@ -67,7 +84,9 @@ export class Detail {
   #draw(keepsPlace) {
     const place = keepsPlace ? this.content.scrollTop : 0;
     const end = el("div.end", { "aria-hidden": "true" });
-    this.questions = this.#items.length === 1 && this.#isInput ? questions(this.#items[0]) : null;
+    const about = ids(this.#items);
+    if (!this.#isInput || this.#items.length !== 1) this.questions = null;
+    else if (this.questions?.about !== about) this.questions = { ...questions(this.#items[0]), about };
     put(this.content, el("button.back", { type: "button", click: this.back }, "‹ All questions"), ...this.#items.map((item, at) => this.#article(item, at)), this.questions?.element, end);
     this.content.scrollTop = place;
     this.#watchEnd(end);
@@ -208,7 +227,7 @@ export class Detail {
 
   close() {
     if (!this.#form) return false;
-    this.#form = null;
+    this.#form = this.#kept = null;
     this.#arm();
     find("detail").focus();
     return true;
@@ -268,6 +287,8 @@ export class Detail {
       el("div.row", {}, submit("Allow with this change", "allow"), button("Cancel", { key: "Esc", click: () => this.close() })), el("p.hint", { role: "status" }));
   }
 }
+
+const ids = (items) => items.map(({ id }) => id).join();
 
 function changedInput(item, field, text) {
   if (field) return { input: { ...item.payload, [field]: text } };

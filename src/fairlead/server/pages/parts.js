@@ -31,8 +31,16 @@ export function lines(text) {
 const SAID = { "+": "added: ", "-": "removed: ", " ": "" };
 
 export function diff(rows) {
-  return el("pre.code.diff", { tabindex: "0" }, paired(rows).map(([mark, line, other]) =>
-    el(`span.line.${{ "+": "added", "-": "removed", " ": "same" }[mark]}`, { "data-mark": mark }, el("span.hidden", {}, SAID[mark]), changedWords(mark, line, other), "\n")));
+  return el("pre.code.diff", { tabindex: "0" }, chunked(paired(rows).map(([mark, line, other]) =>
+    el(`span.line.${{ "+": "added", "-": "removed", " ": "same" }[mark]}`, { "data-mark": mark }, el("span.hidden", {}, SAID[mark]), changedWords(mark, line, other), "\n"))));
+}
+
+const CHUNK = 100;
+
+/** All of it is there, and the browser draws what is on the screen: fifty thousand lines at once would take it minutes. */
+function chunked(rows) {
+  if (rows.length <= 2 * CHUNK) return rows;
+  return Array.from({ length: Math.ceil(rows.length / CHUNK) }, (_, at) => el("span.chunk", {}, rows.slice(at * CHUNK, (at + 1) * CHUNK)));
 }
 
 /** Each removed line with the added one that took its place, where as many came as went. */

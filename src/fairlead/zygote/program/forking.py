@@ -44,6 +44,11 @@ _UNCOUNTED = 1 if sys.version_info >= (3, 12) else 2
 """Calls below a script that it would not have without us: a module and, where it counts, its `exec`."""
 _ROOM = 4096
 """Bytes of our own environment that each child overwrites with its mark."""
+_REQUEST = 1 << 14
+"""Bytes that a question may have: the path of a script."""
+_LONGEST = 1 << 16
+_MOST_COMPILED = 64
+"""Scripts of fewer bytes than the former that are kept ready."""
 
 
 class Unfit(Exception):  # noqa: N818  # says what it is
@@ -58,6 +63,8 @@ class Zygote:
         self._code: int | None = None
         self._children: dict[int, _Script] = {}
         self._closing = False
+        self._compiled: dict[str, tuple[bytes, CodeType]] = {}
+        """Scripts that have run before, and whose text may still be the same."""
         try:
             self._prepare(known)
         except Exception as error:  # noqa: BLE001  # told to who has started us, who does without
@@ -113,7 +120,7 @@ class Zygote:
     def _on_request(self) -> _Work | None:
         import socket
 
-        data, fds, _flags, _address = socket.recv_fds(self._control, 1, 16, socket.MSG_CMSG_CLOEXEC)
+        data, fds, _flags, _address = socket.recv_fds(self._control, _REQUEST, 16, socket.MSG_CMSG_CLOEXEC)
         if not data:
             self._closing = True
             self._poll.unregister(self._control)
@@ -121,9 +128,9 @@ class Zygote:
         if len(fds) != 6:  # no room for them: who asked sees that nobody answers
             _close(fds)
             return None
-        return self._fork(fds)
+        return self._fork(fds, os.fsdecode(data))
 
-    def _fork(self, fds: list[int]) -> _Work | None:
+    def _fork(self, fds: list[int], script: str) -> _Work | None:
         channel = fds[3]
         try:
             pid = os.fork()
@@ -133,7 +140,7 @@ class Zygote:
         if pid == 0:
             return self._become(fds)
         _close([fd for fd in fds if fd != channel])
-        child = _Script(pid, channel)
+        child = _Script(pid, channel, script)
         self._children[channel] = child
         self._poll.register(channel, select.POLLIN)
         self._poll.register(child.pidfd, select.POLLIN)
@@ -147,11 +154,27 @@ class Zygote:
             os.write(child.channel, EXITED + marshal.dumps((child.code, child.is_alone())))
         except OSError:  # nobody listens any more
             pass
+        self._remember(child)
         self._poll.unregister(pidfd)
         if not child.is_orphan:
             self._poll.unregister(child.channel)
         del self._children[child.channel]
         _close([child.channel, pidfd])
+
+    def _remember(self, child: _Script) -> None:
+        """Compile a script that a child could compile and run, for the next one. Nothing of it runs here."""
+        if child.code is None or child.code < 0:
+            return
+        try:
+            source = _text_of(child.script)
+            known, _code = self._compiled.get(child.script, (None, None))
+            if source and source != known:
+                code = self._compile(child.script, source)
+                if len(self._compiled) >= _MOST_COMPILED:
+                    self._compiled.clear()
+                self._compiled[child.script] = source, code
+        except Exception:  # noqa: BLE001, S110  # it has been changed; each child says itself what is wrong with it
+            pass
 
     def _on_word(self, child: _Script) -> None:
         """There is only one: nobody watches it any more."""
@@ -200,7 +223,7 @@ class Zygote:
         import time
 
         script = job["argv"][0]
-        code = self._compiled(script)
+        code = self._code_of(script)
         for name, value in job["env"]:
             os.environb[name] = value
         if self._coerced:
@@ -228,16 +251,22 @@ class Zygote:
             names["__annotations__"] = {}
         return names
 
-    def _compiled(self, script: str) -> CodeType:
-        with open(script, "rb") as file:
+    def _code_of(self, script: str) -> CodeType:
+        with open(script, "rb", buffering=0) as file:
             source = file.read()
+        known, code = self._compiled.get(script, (None, None))
+        if code is None or source != known:
+            code = self._compile(script, source)
+        if not self._ours.isdisjoint(name.partition(".")[0] for name in os.listdir(_folder(script))):
+            raise Unfit("a module beside it has the name of one that is imported already")
+        return code
+
+    def _compile(self, script: str, source: bytes) -> CodeType:
         source.decode()
         if b"\0" in source or source.startswith(b"\xef\xbb\xbf") or _names_an_encoding(source):
             raise Unfit("not plain UTF-8")
         if self._telling.search(source):
             raise Unfit("it looks at how it was started")
-        if not self._ours.isdisjoint(name.partition(".")[0] for name in os.listdir(_folder(script))):
-            raise Unfit("a module beside it has the name of one that is imported already")
         import warnings
 
         with warnings.catch_warnings():
@@ -284,9 +313,10 @@ class Zygote:
 
 
 class _Script:
-    __slots__ = ("channel", "code", "is_orphan", "pid", "pidfd")
+    __slots__ = ("channel", "code", "is_orphan", "pid", "pidfd", "script")
 
-    def __init__(self, pid: int, channel: int) -> None:
+    def __init__(self, pid: int, channel: int, script: str) -> None:
+        self.script = script
         self.pid = pid
         self.pidfd = os.pidfd_open(pid)
         self.channel = channel
@@ -451,6 +481,18 @@ def _kept_for_ever(holes: list[Any]) -> frozenset[str]:
     return names
 
 
+def _text_of(script: str) -> bytes:
+    """Empty for what is too long, or is no file, which could keep us waiting."""
+    import stat
+
+    file = os.open(script, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        about = os.fstat(file)
+        return os.read(file, _LONGEST) if stat.S_ISREG(about.st_mode) and about.st_size < _LONGEST else b""
+    finally:
+        os.close(file)
+
+
 def _close(fds: list[int]) -> None:
     for fd in fds:
         os.close(fd)
@@ -520,12 +562,13 @@ _SILENT = {dict, list, tuple, set, frozenset, property, staticmethod, classmetho
 
 def _silent_types() -> set[type]:
     import _thread
+    import re
     import types
 
     of_code = (types.FunctionType, types.CellType, types.MethodType, types.BuiltinFunctionType, types.FrameType)
     of_classes = (types.GetSetDescriptorType, types.MemberDescriptorType, types.MethodDescriptorType)
     others = (types.WrapperDescriptorType, types.ModuleType, types.MappingProxyType, _thread.RLock, _thread.LockType)
-    return {*_SILENT, *of_code, *of_classes, *others}
+    return {*_SILENT, *of_code, *of_classes, *others, re.Pattern, re.Match}
 
 
 def _has_something_to_finalise() -> bool:
