@@ -105,6 +105,16 @@ def test_soak_what_a_fuzzer_finds_by_coverage_is_read_or_refused(name: str, tmp_
     assert done.returncode == 0, done.stderr[-3000:].decode(errors="replace")
 
 
+FOUND = {"a name of half a character": ("masked values", rb'{"\ud800": 1, "password\ud800": "s3cr3t"}')}
+"""What the long forms have found."""
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_what_was_found_once_stays_mended(case: str) -> None:
+    name, data = FOUND[case]
+    attempt(TARGETS[name], data)
+
+
 # --- shapes that were made to take for ever ----------------------------------------------------------------
 
 MERGES = "a0: &a0 {x: 1, y: 2}\n" + "".join(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}\n" for n in range(1, 40))
@@ -130,6 +140,7 @@ SLOW: dict[str, tuple[str, str]] = {
     "blanks": ("positions", " " * 100_000),
     "a key and blanks": ("positions", "a" + " " * 100_000),
     "tables that do not end": ("positions", "[a\n" * 50_000),
+    "a folder that is named very often": ("names of programs", ".*" * 2_000),
     "a place of many parts": ("positions", "[" + "a." * 50_000 + "a]"),
 }
 

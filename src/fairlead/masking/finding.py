@@ -166,6 +166,7 @@ def may_be_secret(name: str, value: str, *, bare: bool = False) -> bool:
 def is_secret_name(name: str) -> bool:
     import re2
 
+    name = name.encode("utf-8", "replace").decode()  # JSON can hold half characters, and re2 takes none
     if not re2.fullmatch(rf"(?i){_NAME}|[\w.-]*authorization", name):
         return False
     return re2.fullmatch(_HARMLESS_NAME, name) is None

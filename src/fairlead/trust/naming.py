@@ -58,7 +58,7 @@ def in_text(text: str, project: str, root: str = "", cwd: str = "") -> list[Name
     `root` is the folder of a plugin: what stands after a variable of its own is looked for there, too; `cwd` is where
     the command starts, seen from the project.
     """
-    folders = [cwd, *_folders(text, project), "", root]
+    folders = [*dict.fromkeys((cwd, *_folders(text, project), "", root))]  # each once: a text may name one very often
     everything = any(mark in text for mark in _PIPED)
     found: list[Named] = []
     for start, end, value in (*joined(text), *quoted(text), *bare(text), *glued(text)):
@@ -258,6 +258,8 @@ def _by_links(path: str, project: str) -> str:
 
 
 def _file(value: str, project: str, folders: Sequence[str]) -> str:
+    if not value or value in (".", ".."):
+        return ""
     return next((path for folder in folders if (path := inside(project, os.path.join(folder, value)))), "")
 
 
