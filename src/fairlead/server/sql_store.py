@@ -278,9 +278,16 @@ class SqlStore(Transactions):
         created = self._new(asked)
         if (yield self._insertion(asked, created)).count == 0:
             known = yield f"{_SELECT} WHERE run_id = ? AND request_id = ?", (asked.run_id, asked.request_id)
-            return _same(asked, known.rows), False
+            return self._known(asked, known.rows), False
         self._note(created.id, "asked", asked.run_id, created.created_at)
         return self._given_before(asked, created, run, late, rules) or created, True
+
+    def _known(self, asked: Asked, rows: Sequence[Row]) -> Interaction:
+        known = _interaction(rows[0]) if rows else None
+        if known is None or not (known.digest == asked.digest or _differs_in_time_alone(known.body, asked.body)):
+            why = "this X-M-Request-ID was used for another request; make a new one"
+            raise Refused(422, "another_body", why, known)
+        return known
 
     def _new(self, asked: Asked) -> Interaction:
         now = self._now()
@@ -587,13 +594,6 @@ def _active(rows: Sequence[Row]) -> Run:
     if not run.active:
         raise Refused(409, "invalid_state", "this run has ended; start another one")
     return run
-
-
-def _same(asked: Asked, rows: Sequence[Row]) -> Interaction:
-    known = _interaction(rows[0]) if rows else None
-    if known is None or not (known.digest == asked.digest or _differs_in_time_alone(known.body, asked.body)):
-        raise Refused(422, "another_body", "this X-M-Request-ID was used for another request; make a new one", known)
-    return known
 
 
 def _differs_in_time_alone(body: bytes, other: bytes) -> bool:
