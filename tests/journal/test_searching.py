@@ -189,3 +189,11 @@ def test_segments_of_another_time_are_not_read(tmp_path: Path) -> None:
     assert not log.may_have(last - 1, Wanted(until=101.0))
     assert log.may_have(first, Wanted(until=101.0))
     assert log.may_have(last, Wanted(since=1000.0))  # which is not full: who knows
+
+
+@pytest.mark.parametrize("letters", ["needle", "n\u00e9edle", "\U0001f600\u00c9"], ids=["ascii", "accents", "others"])
+def test_a_very_long_text_is_found_whole_or_not_at_all(tmp_path: Path, letters: str) -> None:
+    long = letters * 20_000
+    log = kept(tmp_path, {"payload": {"text": long}}, {"payload": {"text": letters * 100}})
+    assert [entry["n"] for entry in log.all(Wanted(text=long.upper()))] == [2]
+    assert [entry["n"] for entry in log.all(Wanted(text=letters * 100))] == [2, 3]
