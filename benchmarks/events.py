@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks import warm
 from benchmarks.measure import Claim, Figure, Suite, answers, interleave, whole_process
@@ -34,8 +35,11 @@ event = json.load(sys.stdin)
 if "secret" in event["tool_input"].get("notebook_path", ""):
     print(json.dumps({"decision": "deny", "reason": "keep out"}))
 """
+_EVENT = "fairlead serve: an event, no hook matches"
+_TRIVIAL = "uvicorn: a trivial handler"
+_BEHIND_OUR_DOOR = "a trivial handler behind our own connections"
 _NO_JOURNAL = '\n[journal]\nmode = "off"\n'
-_WITHOUT = "fairlead serve: an event, no hook matches, no journal"
+_WITHOUT = f"{_EVENT}, no journal"
 _JOURNAL = (
     "What lies between the two is the journal, which is written before the answer: two lines in two files, encoded, "
     'hashed and chained, under a lock that other processes share. `mode = "off"` in `[journal]` does without.'
@@ -47,25 +51,45 @@ def run(rounds: int) -> list[Suite]:
     with ExitStack() as stack:
         home = stack.enter_context(warm.home_with(CONFIG + _SCRIPT_HOOK, {"look.py": _SCRIPT}))
         server = stack.enter_context(warm.server_in(home))
-        trivial_pid, port = stack.enter_context(warm.beside("trivial_http.py"))
-        trivial = Trivial(trivial_pid, int(port), stack.enter_context(warm.open_line(int(port))))
+        forgetful = stack.enter_context(warm.server_in(stack.enter_context(warm.home_with(CONFIG + _NO_JOURNAL))))
+        trivial, door = Trivial.beside(stack), Trivial.beside(stack, "door")
         line = stack.enter_context(warm.open_line(server.port))
         smallest, _ = stack.enter_context(warm.beside("trivial_server.py", str(home / "s")))
-        forgetful = stack.enter_context(warm.server_in(stack.enter_context(warm.home_with(CONFIG + _NO_JOURNAL))))
-        without = warm.in_server(
-            stack.enter_context(warm.open_line(forgetful.port)), forgetful.post(_plain(home)), forgetful.pid, EVENTS
-        )
+        event = _plain(home)
+        asked = {
+            _TRIVIAL: Asked(trivial.line, trivial.request(event), trivial.pid),
+            _BEHIND_OUR_DOOR: Asked(door.line, door.request(event), door.pid),
+            "fairlead serve: GET /api/health": Asked(line, _health(server), server.pid),
+            _EVENT: Asked(line, server.post(event), server.pid),
+            "fairlead serve: an event, guard": Asked(line, server.post(event, "?guard=1"), server.pid),
+            _WITHOUT: Asked(stack.enter_context(warm.open_line(forgetful.port)), forgetful.post(event), forgetful.pid),
+        }
         return [
-            _over_http(home, server, line, trivial, without, rounds),
+            _over_http(asked, rounds),
+            _over_http_by_the_clock(asked, rounds),
             _relayed(home, server, smallest, rounds),
             _ways_in(home, server, line, trivial, rounds),
             _script(home, server, rounds),
         ]
 
 
-class Trivial:
-    def __init__(self, pid: int, port: int, line: warm.Line) -> None:
-        self.pid, self.port, self.line = pid, port, line
+class Asked(NamedTuple):
+    """A request over a line that is open, and the server's process."""
+
+    line: warm.Line
+    request: bytes
+    pid: int
+
+
+class Trivial(NamedTuple):
+    pid: int
+    port: int
+    line: warm.Line
+
+    @classmethod
+    def beside(cls, stack: ExitStack, *words: str) -> Trivial:
+        pid, port = stack.enter_context(warm.beside("trivial_http.py", *words))
+        return cls(pid, int(port), stack.enter_context(warm.open_line(int(port))))
 
     def request(self, event: bytes) -> bytes:
         return warm.http_request(self.port, "/api/hooks/claude-code", event, "k" * 43)
@@ -78,29 +102,35 @@ def _plain(home: Path) -> bytes:
 # --- over HTTP --------------------------------------------------------------------------------------------
 
 
-def _over_http(
-    home: Path, server: warm.Server, line: warm.Line, trivial: Trivial, without: Callable[[], float], rounds: int
-) -> Suite:
+def _health(server: warm.Server) -> bytes:
+    return b"GET /api/health" + server.post(b"").partition(b"POST /api/hooks/claude-code")[2]
+
+
+def _over_http(asked: dict[str, Asked], rounds: int) -> Suite:
     """In processor time of the server: the client's is the same for all, and would only hide what differs."""
-    event = _plain(home)
-    assert line.ask(server.post(event)) == b"", "an event that no hook looks at has an empty answer"
-    health = b"GET /api/health" + server.post(b"").partition(b"POST /api/hooks/claude-code")[2]
-    turns: Turns = {
-        "a trivial handler": warm.in_server(trivial.line, trivial.request(event), trivial.pid, EVENTS),
-        "fairlead serve: GET /api/health": warm.in_server(line, health, server.pid, EVENTS),
-        "fairlead serve: an event, no hook matches": warm.in_server(line, server.post(event), server.pid, EVENTS),
-        "fairlead serve: an event, guard": warm.in_server(line, server.post(event, "?guard=1"), server.pid, EVENTS),
-        _WITHOUT: without,
-    }
+    said = asked[_EVENT].line.ask(asked[_EVENT].request)
+    assert said == b"", "an event that no hook looks at has an empty answer"
+    turns = {name: warm.in_server(*one, EVENTS) for name, one in asked.items()}
     figures = interleave(turns, rounds, warm_up=3)
-    floor = figures["a trivial handler"]
-    ours = figures["fairlead serve: an event, no hook matches"]
-    claims = [
-        Claim("warm http, against a trivial handler on the same server", ours, floor, HTTP_OVER_TRIVIAL),
-        Claim("the same without the journal", figures[_WITHOUT], floor, HTTP_OVER_TRIVIAL),
-    ]
     title = "an event of 2 KB over HTTP: processor time of the server"
-    return Suite(title, 1e6, "µs", list(figures.values()), claims, [_JOURNAL])
+    return Suite(title, 1e6, "µs", list(figures.values()), _http_claims(figures, "processor time"), [_JOURNAL])
+
+
+def _over_http_by_the_clock(asked: dict[str, Asked], rounds: int) -> Suite:
+    turns = {name: warm.by_the_clock(one.line, one.request, EVENTS) for name, one in asked.items()}
+    figures = interleave(turns, rounds, warm_up=3)
+    title = "an event of 2 KB over HTTP: what the agent waits for"
+    return Suite(title, 1e6, "µs", list(figures.values()), _http_claims(figures, "time"))
+
+
+def _http_claims(figures: dict[str, Figure], what: str) -> list[Claim]:
+    floor, ours, without = figures[_TRIVIAL], figures[_EVENT], figures[_WITHOUT]
+    return [
+        Claim(f"warm http, against a trivial handler on the same server, {what}", ours, floor, HTTP_OVER_TRIVIAL),
+        Claim(f"the same without the journal, {what}", without, floor, HTTP_OVER_TRIVIAL),
+        Claim(f"warm http, against a trivial handler behind our own connections, {what}",
+              ours, figures[_BEHIND_OUR_DOOR], None),
+    ]  # fmt: skip
 
 
 def _relayed(home: Path, server: warm.Server, smallest: int, rounds: int) -> Suite:

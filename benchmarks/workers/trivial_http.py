@@ -1,4 +1,5 @@
-"""A trivial handler on the HTTP server that `fairlead serve` uses. Prints its port; ends with its stdin."""
+"""A trivial handler on the HTTP server that `fairlead serve` uses: as it comes or, with the word `door`, as it is used
+there. Prints its port; ends with its stdin."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ def main() -> None:
     listening.listen(1024)
     print(listening.getsockname()[1], flush=True)
     config = uvicorn.Config(
-        app, http=Door, log_level="critical", access_log=False, server_header=False, lifespan="off", ws="none",
-        timeout_keep_alive=30,
+        app, http=Door if "door" in sys.argv[1:] else "httptools", log_level="critical", access_log=False,
+        server_header=False, lifespan="off", ws="none", timeout_keep_alive=30,
     )  # fmt: skip
     server = uvicorn.Server(config)
     threading.Thread(target=_until_nobody_listens, args=(server,), daemon=True).start()

@@ -12,6 +12,7 @@ from fairlead.degrade import degrade
 from fairlead.errors import ConfigError, FairleadError, InputError
 from fairlead.events import PreToolUse
 from fairlead.hooks import Hook, Origin
+from fairlead.journal.keeping import keep, keep_failure
 from fairlead.process import MARK
 from fairlead.stops import STOPS, StopFiles
 from fairlead.verdicts import TEXTS, Decision, unique_lines
@@ -118,22 +119,48 @@ async def finish(steps: Steps, firing: Firing) -> Answer:
 def hook_steps(request: Request, find: Finding | None = None) -> Steps:
     """`as_hook` for whoever fires the event; `find` knows the hooks that apply to it."""
     half = dialects.agent_half(request.agent)
-    if request.environ.get(MARK, "").count("/") >= DEEPEST:
+    if _is_too_deep(request):
         return Answer(reply=half.write_failure(request.event_name, "a hook has called Fairlead, which has called it …"))
     try:
-        event = half.read_event(request.raw, request.event_name, request.environ)
-        project = request.project or _project_of(request)
-        hooks = (find or _found)(request.but(project=project) if project != request.project else request, event)
-        deadline = deadline_for(half, event, request.started, request.patience)
-        spoken, decision = told(half, hooks, event, (yield Firing(hooks=hooks, event=event, deadline=deadline)))
-        reply = half.write_reply(spoken, decision)
-        return Answer(reply=reply, notes=(*decision.notes, *_recorded(request, hooks, event, decision, reply)))
+        event, hooks, deadline = _understood(request, half, find or _found)
+        return _answered(request, half, hooks, event, (yield Firing(hooks=hooks, event=event, deadline=deadline)))
     except FairleadError as error:
         other = _who_else(request) if isinstance(error, InputError) else ""
         if other:
             return (yield from hook_steps(request.but(agent=other), find))
         reply = half.write_failure(request.event_name, _sentence(error))
         return Answer(reply=reply, notes=_failure_recorded(request, _sentence(error), reply))
+
+
+def said_now(request: Request, find: Finding, instant: frozenset[str]) -> tuple[Event, Answer] | None:
+    """The event and what `as_hook` says to it, in one go, where only handlers of `instant` kinds look at it. None where
+    that has to be asked for otherwise, also if it is what is wrong with the event."""
+    half = dialects.agent_half(request.agent)
+    try:
+        event, hooks, deadline = _understood(request, half, find)
+    except FairleadError:
+        return None
+    if _is_too_deep(request) or not hooks.plan(event).kinds <= instant:
+        return None
+    return event, _answered(request, half, hooks, event, hooks.fire_sync(event, deadline=deadline))
+
+
+def _is_too_deep(request: Request) -> bool:
+    return request.environ.get(MARK, "").count("/") >= DEEPEST
+
+
+def _understood(request: Request, half: AgentHalf, find: Finding) -> tuple[Event, Hooks, float]:
+    """Which event it is, the hooks that there are for it, and until when they may think."""
+    event = half.read_event(request.raw, request.event_name, request.environ)
+    project = request.project or _project_of(request)
+    hooks = find(request.but(project=project) if project != request.project else request, event)
+    return event, hooks, deadline_for(half, event, request.started, request.patience)
+
+
+def _answered(request: Request, half: AgentHalf, hooks: Hooks, event: Event, decision: Decision) -> Answer:
+    spoken, decision = told(half, hooks, event, decision)
+    reply = half.write_reply(spoken, decision)
+    return Answer(reply=reply, notes=(*decision.notes, *_recorded(request, hooks, event, decision, reply)))
 
 
 def _found(request: Request, event: Event) -> Hooks:
@@ -164,6 +191,8 @@ def _project_of(request: Request) -> str:
     """The folder that the agent was started for; empty where it does not say."""
     where = dialects.PROJECTS.get(request.agent, "")
     named = _here(request) if where == "." else request.environ.get(where, "")
+    if not named:
+        return ""
     return named if os.path.isabs(named) and os.path.isdir(named) else ""
 
 
@@ -186,18 +215,16 @@ def as_engine(request: Request) -> Result:
 def _recorded(
     request: Request, hooks: Hooks, event: Event, decision: Decision, reply: Reply | dict[str, Any]
 ) -> tuple[str, ...]:
-    from fairlead.journal.keeping import keep
-
     ms = (time.monotonic() - (request.started or time.monotonic())) * 1000
-    asked = {"named": request.event_name, "guard": request.guard, "whole": decision.whole}
-    more = {name: value for name, value in asked.items() if value}
+    more: dict[str, Any] = {}
+    if request.event_name or request.guard or decision.whole:
+        asked = {"named": request.event_name, "guard": request.guard, "whole": decision.whole}
+        more = {name: value for name, value in asked.items() if value}
     problem = keep(hooks.journal, hooks.setting, request.agent, event, decision, reply, ms, request.raw, more)
     return (problem,) if problem else ()
 
 
 def _failure_recorded(request: Request, reason: str, reply: Reply | dict[str, Any]) -> tuple[str, ...]:
-    from fairlead.journal.keeping import keep_failure
-
     try:
         project = project_for(request)
     except ConfigError:  # the journal is the user's: it needs no project
@@ -223,7 +250,7 @@ def refused(agent: str, reason: str) -> Result:
 def project_for(request: Request, event: Event | None = None) -> str:
     """Whole paths for whoever asks from elsewhere: what is said there counts from there."""
     named = request.project or (event.cwd if event is not None else "") or _here(request)
-    return os.path.join(request.cwd, named) if request.cwd else named
+    return named if named.startswith("/") or not request.cwd else os.path.join(request.cwd, named)
 
 
 def _here(request: Request) -> str:
@@ -269,8 +296,7 @@ def heard(hooks: Hooks, request: Request, event: Event, counts: StopFiles | None
     half = dialects.agent_half(request.agent)
     able = half.CAN.get(event.name, half.CAN["*"])
     hooks.hears = frozenset({event.name} if "context" in able else ())
-    keeps_going = "deny" in able and not half.CAPS_STOPS
-    is_ours = keeps_going or event.name not in STOPS
+    is_ours = not half.CAPS_STOPS and ("deny" in able or event.name not in STOPS)
     hooks.stops = (counts or StopFiles(hooks.setting.environ)) if is_ours else None
     return hooks
 

@@ -31,12 +31,17 @@ HEARS = frozenset({"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUs
 TELEMETRY = "FAIRLEAD_OTEL"
 """`1` switches OpenTelemetry on, where the configuration says nothing about it."""
 _PLANS_LIMIT = 1024
+_NO_PLAN = engine.Plan((), ())
 OBJECT_TIMEOUT = 60.0
 """Seconds for a hook that is an object and says nothing about its time."""
 
 
 class Hooks:
     """The hooks of one project. Not shared between threads."""
+
+    _plans: dict[tuple[str, ...], engine.Plan]
+    _planned: tuple[Event | None, engine.Plan]
+    """The last plan, for which it is asked several times."""
 
     def __init__(
         self, hooks: Iterable[Hook] = (), *, problems: Iterable[Problem] = (), setting: Setting | None = None
@@ -212,19 +217,33 @@ class Hooks:
 
     async def fire(self, event: Event, *, deadline: float | None = None) -> Decision:
         """What the hooks say to this event. `deadline` is on the monotonic clock."""
-        started, trace = time.perf_counter(), self._trace(event)
-        return self._settled(event, await driving.drive(self._judge(event, deadline, trace)), started, trace)
+        started, trace, plan = time.perf_counter(), self._trace(event), self._checked_plan(event)
+        if plan.groups:
+            decision = await driving.drive(self._judge(plan, event, deadline, trace))
+        else:
+            decision = engine.undecided(plan, event)
+        return self._settled(event, decision, started, trace)
 
     def fire_sync(self, event: Event, *, deadline: float | None = None) -> Decision:
         """The same without an event loop of the caller's."""
-        started, trace = time.perf_counter(), self._trace(event)
-        return self._settled(event, driving.drive_blocking(self._judge(event, deadline, trace)), started, trace)
+        started, trace, plan = time.perf_counter(), self._trace(event), self._checked_plan(event)
+        if plan.groups:
+            decision = driving.drive_blocking(self._judge(plan, event, deadline, trace))
+        else:
+            decision = engine.undecided(plan, event)
+        return self._settled(event, decision, started, trace)
 
     def session(self, session_id: str, cwd: str = "") -> Session:
         """For tools that fire events themselves: fills in whose they are."""
         return Session(hooks=self, session_id=session_id, cwd=cwd)
 
     def plan(self, event: Event) -> engine.Plan:
+        if self._planned[0] is event:
+            return self._planned[1]
+        self._planned = event, self._plan(event)
+        return self._planned[1]
+
+    def _plan(self, event: Event) -> engine.Plan:
         key = (event.name, *event.matcher_names)
         found = self._plans.get(key)
         if found is None:
@@ -263,13 +282,16 @@ class Hooks:
         problem = keeping.keep(self.journal, self.setting, self.setting.agent, event, decision, None, ms)
         return decision.but(notes=(*decision.notes, problem)) if problem else decision
 
-    def _judge(self, event: Event, deadline: float | None, trace: Trace | None) -> engine.Judging:
+    def _checked_plan(self, event: Event) -> engine.Plan:
         if not isinstance(event, Event):
             raise UsageError(
                 f"fire takes an event, not {type(event).__name__}", hint="Event.from_payload reads Claude Code's JSON"
             )
-        plan, setting = self.plan(event), self.setting
-        if deadline is not None and plan.groups:
+        return self.plan(event)
+
+    def _judge(self, plan: engine.Plan, event: Event, deadline: float | None, trace: Trace | None) -> engine.Judging:
+        setting = self.setting
+        if deadline is not None:
             setting = setting.but(deadline=deadline)
         if trace is not None:
             setting = setting.but(trace=trace)
@@ -317,7 +339,8 @@ class Hooks:
 
     def _set(self, hooks: list[Hook]) -> None:
         self._hooks = hooks
-        self._plans: dict[tuple[str, ...], engine.Plan] = {}
+        self._plans = {}
+        self._planned = None, _NO_PLAN
         self._has_background = any(hook.handler.kind == "background" for hook in hooks)
 
 

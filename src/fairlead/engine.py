@@ -131,8 +131,6 @@ def in_order(hooks: Sequence[Hook]) -> list[Hook]:
 
 def judge(plan: Plan, event: Event, setting: Setting) -> Judging:
     """Where input can be rewritten, each group sees it as the one before left it; else side by side."""
-    if not plan.groups:
-        return _undecided(plan, event)
     reports: list[Report] = []
     first = event
     if event.name in REWRITABLE:
@@ -147,7 +145,7 @@ def judge(plan: Plan, event: Event, setting: Setting) -> Judging:
     return _decide(first, event, said, Reports(reports, plan.skipped, plan.kept_from, first))
 
 
-def _undecided(plan: Plan, event: Event) -> Decision:
+def undecided(plan: Plan, event: Event) -> Decision:
     """Nobody looks at it, as at most events."""
     reports = Reports((), plan.skipped, plan.kept_from, event)
     return Decision(reports=reports, notes=_notes(reports.met))

@@ -111,12 +111,12 @@ class _Rules:
 
 
 def _decode(text: str) -> Any:
-    start = len(text) - len(text.lstrip(_BLANKS))
+    start = 0 if text.startswith("{") else len(text) - len(text.lstrip(_BLANKS))
     try:
         value, end = _scan(_SCANNER[0] if _SCANNER else _scanner(), text, start)
     except StopIteration as stop:
         _fail("Expecting value", text, stop.value)
-    rest = text[end:].lstrip(_BLANKS)
+    rest = text[end:].lstrip(_BLANKS) if end < len(text) else ""
     if rest:
         _fail("Extra data", text, len(text) - len(rest))
     return value
@@ -214,6 +214,9 @@ def _text(raw: bytes | str) -> str:
     if isinstance(raw, str):
         return raw.removeprefix("\ufeff")
     try:
+        start = raw[:4]
+        if start.isascii() and b"\0" not in start:
+            return raw.decode()
         return raw.decode(_encoding(raw)).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise InputError(f"not Unicode text: byte {error.start} cannot be read as {error.encoding}") from None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fairlead import wire
 from fairlead.journal import writing
 from fairlead.journal.reading import Log
 from fairlead.journal.verifying import MOST, Kept, Verified, line_to_keep, verify
@@ -106,7 +107,7 @@ def _repeated(folder: Path) -> None:
 def _made_up(folder: Path) -> None:
     one, two, *rest = lines(folder, 2)
     entry = json.loads(two)
-    forged, _ = writing.chained({key: entry[key] for key in entry if key != "chain"}, "f" * 64)
+    forged, _ = writing.chained(wire.encode({key: entry[key] for key in entry if key != "chain"}), "f" * 64)
     write(folder, 2, [one, forged, *rest])
 
 
@@ -132,7 +133,7 @@ def _begun_by_another(folder: Path) -> None:
     one, *rest = lines(folder, 2)
     entry = json.loads(one)
     begin = {key: entry[key] for key in ("n", "t", "first", "span")} | {"prev": "0" * 64}
-    write(folder, 2, [writing.chained(begin, "0" * 64)[0], *rest])
+    write(folder, 2, [writing.chained(wire.encode(begin), "0" * 64)[0], *rest])
 
 
 CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
@@ -182,7 +183,7 @@ def test_a_place_that_no_file_can_have_is_a_change_and_no_crash(tmp_path: Path) 
     log = filled(tmp_path, 1)
     begin, line = lines(tmp_path, 1)
     entry = {key: value for key, value in json.loads(line).items() if key != "chain"}
-    forged, chain = writing.chained({**entry, "at": [2**70, -5]}, json.loads(begin)["chain"])
+    forged, chain = writing.chained(wire.encode({**entry, "at": [2**70, -5]}), json.loads(begin)["chain"])
     write(tmp_path, 1, [begin, forged])
     (tmp_path / HEAD).write_bytes(bytes(Position(1, 0, 2, chain)))
     assert verify(log).problems == ("000001.jsonl:2: the whole of entry 2 was changed",)

@@ -254,7 +254,14 @@ def _rename(folder: Path) -> None:
     folder.rename(folder.with_name("elsewhere"))
 
 
+def _copy(folder: Path) -> None:
+    """As who moves it to another disk does."""
+    _rename(folder)
+    shutil.copytree(folder.with_name("elsewhere"), folder)
+
+
 AWAY: dict[str, Callable[[Path], object]] = {
+    "the folder is replaced by a copy": _copy,
     "the folder is deleted": shutil.rmtree,
     "the folder is moved": _rename,
     "the head is deleted": lambda folder: (folder / HEAD).unlink(),
@@ -402,8 +409,8 @@ def test_a_span_of_times_that_is_wrong_shows(tmp_path: Path) -> None:
     path = tmp_path / f"000002{LINES}"
     line, *rest = path.read_bytes().splitlines(keepends=True)
     entry = json.loads(line)
-    chained, _ = writing.chained({**{key: entry[key] for key in ("n", "t", "prev", "first")}, "span": [1.0, 2.0]},
-                                 entry["prev"])  # fmt: skip
+    false = {**{key: entry[key] for key in ("n", "t", "prev", "first")}, "span": [1.0, 2.0]}
+    chained, _ = writing.chained(wire.encode(false), entry["prev"])
     path.write_bytes(chained + b"".join(rest))
     assert any("the times of the segment before" in problem for problem in verify(log).problems)
 

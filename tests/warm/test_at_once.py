@@ -8,9 +8,10 @@ import json
 import select
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import pytest
 import uvicorn
@@ -195,18 +196,117 @@ def test_a_connection_is_kept_for_the_next_one(guarding: Guarding) -> None:
             assert bool(line.answer().body) == (raw is RM)
 
 
+# --- a head that was seen before -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_whoever_has_asked_before_the_same_is_said_whichever_way_it_comes(guarding: Guarding, way: str) -> None:
+    usual = guarding.said(guarding.head(RM) + RM)
+    with guarding.line() as line:
+        for _ in range(3):
+            line.send(guarding.head(RM) + RM)
+            assert line.answer().whole == usual.whole
+        for part in WAYS[way](guarding, RM):
+            line.send(part)
+        assert line.answer().whole == usual.whole
+
+
+@pytest.mark.parametrize("name", NOT_LET_IN)
+def test_who_may_not_ask_is_told_so_behind_one_who_may(guarding: Guarding, name: str) -> None:
+    status, more = NOT_LET_IN[name]
+    with guarding.line() as line:
+        for _ in range(2):
+            line.send(guarding.head(RM) + RM)
+            assert line.answer().status == 200
+        line.send(guarding.head(RM, **more) + RM)
+        assert line.answer().status == status
+
+
+def test_events_of_any_length_have_their_own_answers(guarding: Guarding) -> None:
+    """The length is all in which the heads of two events differ."""
+    with guarding.line() as line:
+        for count in (0, 1, 9, 90, 900, 9_000, 40_000, 3):
+            for command in ("ls", "rm -rf /"):
+                raw = json.dumps(samples.SHELL["claude-code"](command + " " * count)).encode()
+                line.send(guarding.head(raw) + raw)
+                assert bool(line.answer().body) == (command != "ls")
+
+
+WRONG_LENGTHS: dict[str, Callable[[Guarding], bytes]] = {
+    "two of them": lambda g: g.head(RM, CONTENT_LENGTH="1") + RM,
+    "and chunks": lambda g: g.head(RM, Transfer_Encoding="chunked") + RM,
+    "a sign": lambda g: g.head(RM, Content_Length=f"+{len(RM)}") + RM,
+    "no number": lambda g: g.head(RM, Content_Length="x") + RM,
+}
+
+
+@pytest.mark.parametrize("name", WRONG_LENGTHS)
+def test_a_length_that_means_nothing_is_refused_each_time(guarding: Guarding, name: str) -> None:
+    for _ in range(2):
+        with guarding.line() as line:
+            line.send(guarding.head(RM) + RM)
+            assert line.answer().status == 200
+            line.send(WRONG_LENGTHS[name](guarding))
+            assert line.answer().status == 400
+
+
+def test_more_than_one_request_is_not_taken_for_one(guarding: Guarding) -> None:
+    """The end of the first is the beginning of the second, also where their heads are known."""
+    both = guarding.head(LS) + LS + guarding.head(RM) + RM
+    with guarding.line() as line:
+        line.send(guarding.head(LS) + LS)
+        assert not line.answer().body
+        line.send(both)
+        assert not line.answer().body
+        with contextlib.suppress(EOFError, ConnectionError):  # what follows in the same go may have to be sent again
+            assert line.answer().body
+
+
+def test_another_guard_in_the_file_counts_for_a_head_that_was_seen(tmp_path: Path) -> None:
+    guarding = Guarding(tmp_path)
+    toml = guarding.server.home / ".config/fairlead/fairlead.toml"
+    with contextlib.closing(guarding.server), guarding.line() as line:
+        line.send(guarding.head(RM) + RM)
+        assert line.answer().body
+        toml.write_text('[[hook]]\non = "PreToolUse"\nguard = ["git"]\n')
+        end = time.monotonic() + PATIENCE
+        while True:
+            line.send(guarding.head(RM) + RM)
+            if not line.answer().body:
+                break
+            assert time.monotonic() < end
+
+
+def test_only_so_many_heads_are_remembered() -> None:
+    hall = doors.Hall()
+    for number in range(1000):
+        hall.remember(b"%d" % number, _same)
+    hall.remember(b"x" * 100_000, _same)
+    assert len(hall.known) <= doors._MOST_HEADS
+    assert max(map(len, hall.known)) <= doors._LONGEST_HEAD
+
+
 # --- beside others ---------------------------------------------------------------------------------------
+
+
+def _same(body: bytes) -> bytes:
+    return b"content-length: %d\r\n\r\n%b" % (len(body), body)
 
 
 class Slow:
     """Answers some at once, and takes longer for others than a connection is kept for the next request."""
 
     KEPT = 1
+    asked: ClassVar[list[bytes]] = []
 
-    def at_once(self, url: bytes, _headers: object, body: bytes) -> bytes | None:
+    def at_once(self, url: bytes, _headers: object) -> Callable[[bytes], bytes | None] | None:
         if url.endswith(b"never"):
             raise RuntimeError("something that nobody has thought of")
-        return b"content-length: %d\r\n\r\n%b" % (len(body), body) if url.endswith(b"now") else None
+        return _same if url.endswith(b"now") else self._first if url.endswith(b"once") else None
+
+    def _first(self, body: bytes) -> bytes | None:
+        self.asked.append(body)
+        return _same(body) if len(self.asked) == 1 else None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         body = (await receive())["body"]
@@ -224,6 +324,7 @@ def site() -> Iterator[Line]:
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [there]})
         thread.start()
+        Slow.asked.clear()
         with Line(socket.create_connection(there.getsockname(), PATIENCE)) as line:
             yield line
         server.should_exit = True
@@ -237,10 +338,31 @@ def test_what_is_done_at_once_does_not_cost_the_request_behind_it_its_time(site:
     assert [site.answer().body, site.answer().body] == [b"1", b"2"]
 
 
+REQUEST = b"POST /api/hooks/now HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n1"
+
+
+def test_a_connection_is_kept_as_long_as_it_is_used_and_then_closed(site: Line) -> None:
+    """Though its timer was set by the first request alone."""
+    end = time.monotonic() + 2.5 * Slow.KEPT
+    while time.monotonic() < end:
+        site.send(REQUEST)
+        assert site.answer().body == b"1"
+    with pytest.raises(EOFError):
+        site.answer()
+
+
+def test_what_is_not_said_behind_a_head_that_was_seen_is_asked_for_the_ordinary_way(site: Line) -> None:
+    request = REQUEST.replace(b"/now", b"/once")
+    for asked in (1, 2, 3):
+        site.send(request)
+        assert site.answer().body == b"1"
+        assert len(Slow.asked) == asked  # and not twice for the same
+
+
 def test_who_was_always_answered_is_never_turned_away(site: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, seconds in (("PATIENCE", 0.2), ("HASTE", 0.1), ("_LOOK", 0.05)):
         monkeypatch.setattr(doors, name, seconds)
-    request = b"POST /api/hooks/now HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n1"
+    request = REQUEST
     site.send(request)
     assert site.answer().body == b"1"
     with socket.create_connection(site.address, PATIENCE) as silent:  # and so has less patience left than `site`

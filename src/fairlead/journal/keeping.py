@@ -34,8 +34,13 @@ def keep(
     mode = settings.mode(said, setting.environ)
     if mode == "off":
         return problem
+    if mode == "on" and not more and reply is not None and not isinstance(reply, dict):
+        texts = recording.unnoticed(agent, event, decision, reply, ms, setting.project, raw)
+        if texts is not None:
+            return _append(said, setting, *texts) or problem
     details = recording.details(event, decision, reply, setting.project, raw if mode == "on" else None)
-    details |= recording.bounded(more)
+    if more:
+        details |= recording.bounded(more)
     return _append(said, setting, recording.summary(agent, event, decision, ms), details) or problem
 
 
@@ -54,7 +59,9 @@ def keep_failure(
     return _append(said, setting, *recording.failure(agent, event, reason, reply, setting.project))
 
 
-def _append(said: Mapping[str, Any], setting: Setting, summary: dict[str, Any], details: dict[str, Any]) -> str:
+def _append(
+    said: Mapping[str, Any], setting: Setting, summary: dict[str, Any] | bytes, details: dict[str, Any] | bytes
+) -> str:
     try:
         settings.journal(said, setting.environ, setting.home).append(summary, details)
     except OSError as error:

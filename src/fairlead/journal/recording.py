@@ -109,7 +109,7 @@ def _texts(decision: Decision) -> dict[str, Any]:
 def _event(event: Event, raw: bytes, *, untouched: bool) -> dict[str, Any]:
     """In our words; and in the agent's own, where they are others, so that it can be judged again exactly."""
     payload = event.payload()
-    if raw and len(raw) <= LARGEST and _says(raw, payload, untouched=untouched):
+    if raw and len(raw) <= LARGEST and _is_said(event, raw, untouched=untouched):
         return {"payload": payload}  # nothing in it can be too long, either
     sent = raw.decode("utf-8", "replace") if len(raw) <= LARGEST else ""
     kept = bounded(payload)
@@ -117,12 +117,50 @@ def _event(event: Event, raw: bytes, *, untouched: bool) -> dict[str, Any]:
     return {**found, "sent": sent} if sent else found
 
 
-def _says(raw: bytes, payload: dict[str, Any], *, untouched: bool) -> bool:
+def _is_as_we_write(raw: bytes) -> bool:
+    """In one line, each character as we would spell it: entries are searched as bytes. UTF-16 is full of zeros."""
+    if not raw.isascii() or b"\n" in raw or b"\r" in raw or b"\0" in raw:
+        return False
+    return b"\\" not in raw or not (b"\\u" in raw or b"\\/" in raw)
+
+
+def _is_said(event: Event, raw: bytes, *, untouched: bool) -> bool:
     """Where a hook had the event in its hands it may have changed it, and so what was once read."""
     try:
-        return bool((wire.decoded(raw) if untouched else wire.decode(raw)) == payload)
+        return event.says(wire.decoded(raw) if untouched else wire.decode(raw))
     except InputError:
         return False
+
+
+def unnoticed(
+    agent: str, event: Event, decision: Decision, reply: Reply, ms: float, project: str, raw: bytes
+) -> tuple[bytes, bytes] | None:
+    """An event that no hook has looked at, as at most: the JSON of its `summary`, without braces, and of its `details`,
+    at a fifth of the cost. None for any other, and for what the agent has spelled otherwise than we would."""
+    if decision.met or not decision.is_silent or len(raw) > LARGEST or not _is_as_we_write(raw):
+        return None
+    if not _is_said(event, raw, untouched=True):
+        return None
+    about = agent, event.session_id, event.name, getattr(event, "tool_name", "")
+    around = project, event.cwd, len(decision.reports), reply.stdout, reply.stderr, reply.exit_code
+    line = _LINES.get(about) or _kept(_LINES, about, summary(agent, event, decision, 0), b"0}")
+    whole = _WHOLES.get(around) or _kept(_WHOLES, around, details(event, decision, reply, project, raw), b"}")
+    return b"%b%a" % (line[1:], round(ms, 2)), b'%b,"payload":%b}' % (whole, raw)
+
+
+def _kept(known: dict[tuple[Any, ...], bytes], key: tuple[Any, ...], fields: dict[str, Any], end: bytes) -> bytes:
+    """What is the same for the next event, too; `end` is where the rest goes."""
+    text = wire.encode({name: value for name, value in fields.items() if name != "payload"}).removesuffix(end)
+    if len(known) >= _MOST_KEPT:
+        known.clear()
+    if len(text) <= LONGEST:
+        known[key] = text
+    return text
+
+
+_LINES: dict[tuple[Any, ...], bytes] = {}
+_WHOLES: dict[tuple[Any, ...], bytes] = {}
+_MOST_KEPT = 256
 
 
 def failure(

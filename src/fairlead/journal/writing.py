@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sys
 import time
@@ -74,13 +75,18 @@ class Journal:
         self._head = _File(os.path.join(self.folder, HEAD), os.O_RDWR)
         self._lines = self._details = _File("", 0)
         self._open_segment = 0
-        self._left = Position()
+        self._left, self._left_size = Position(), 0
+        """How far both files went when we let go of them."""
         self._left_as = b""
-        """What the head said when we let go of it: nobody has to take the same apart again."""
+        """And the head: nobody has to take the same apart again."""
 
-    def append(self, summary: Mapping[str, Any], details: Mapping[str, Any]) -> int:
-        """The number of the entry. When this returns it is there, also if the process is killed then."""
-        body = _encoded(details)
+    def append(self, summary: Mapping[str, Any] | bytes, details: Mapping[str, Any] | bytes) -> int:
+        """The number of the entry. When this returns it is there, also if the process is killed then.
+
+        Bytes are JSON already, the former without its braces.
+        """
+        fields = summary if isinstance(summary, bytes) else _fields(summary)
+        body = details if isinstance(details, bytes) else _encoded(details)
         if self._process != os.getpid():  # what was opened before a fork has the lock in common with the parent
             self._begin()
         if not self._turn.acquire(timeout=_PATIENCE):
@@ -88,7 +94,7 @@ class Journal:
         try:
             head = self._locked()
             try:
-                return self._appended(head, summary, body)
+                return self._appended(head, fields, body)
             finally:
                 unlock(head)
         finally:
@@ -100,35 +106,60 @@ class Journal:
     def _locked(self) -> int:
         """The head, which nobody else has now; and which is still the one in the folder."""
         while True:
-            try:
-                head = self._head.opened()
-            except FileNotFoundError:
-                make_private(self.folder)
-                head = self._head.opened()
+            head = self._head.file if self._head.file >= 0 else self._opened_head()
             lock(head)
             if self._head.is_in_its_place():
                 return head
-            self._open_segment = 0
+            self._open_segment, self._left_as = 0, b""
 
-    def _appended(self, head: int, summary: Mapping[str, Any], body: bytes) -> int:
+    def _opened_head(self) -> int:
+        try:
+            return self._head.opened()
+        except FileNotFoundError:
+            make_private(self.folder)
+            return self._head.opened()
+
+    def _appended(self, head: int, fields: bytes, body: bytes) -> int:
+        at, size, torn = self._left, self._left_size, False
+        if not self._is_as_left(head):
+            at, size, torn = self._place(head)
+        whole = b'{"n":%d,%b\n' % (at.count + 1, body[1:])
+        self._details.append(whole, size)
+        entry = b'{"n":%d,%b,"at":[%d,%d],"sum":"%b"%b}' % (
+            at.count + 1, _timed(fields), size, len(whole), sha256(whole).encode(), b',"torn":true' if torn else b"",
+        )  # fmt: skip
+        try:
+            self._write(at, entry)
+        except OSError:
+            self._details.cut(size)
+            raise
+        self._left, self._left_size, self._left_as = at, size + len(whole), bytes(at)
+        os.pwrite(head, self._left_as, 0)
+        return at.count
+
+    def _is_as_left(self, head: int) -> bool:
+        """Whether nobody has written since we did, all is in its place, and there is room in this segment."""
+        known, self._left_as = self._left_as, b""  # until what follows has come to its end
+        if not known or os.pread(head, 256, 0) != known:
+            return False
+        lines, details = os.fstat(self._lines.file), os.fstat(self._details.file)
+        return (
+            lines.st_size == self._left.offset
+            and details.st_size == self._left_size
+            and bool(lines.st_nlink and details.st_nlink)
+            and lines.st_size + details.st_size <= self._segment
+        )
+
+    def _place(self, head: int) -> tuple[Position, int, bool]:
+        """Where to go on in both files, and whether what stands before it was cut short by the end of its writer."""
         at, torn = self._position(head)
         size = self._details.size() if at.segment else 0
         if at.segment == 0 or at.offset + size > self._segment:
             at, torn = self._turn_over(at, torn)
             size = self._details.size()
-        whole = b'{"n":%d,%s\n' % (at.count + 1, body[1:])
-        self._details.append(whole, size)
-        entry = {"n": at.count + 1, "t": time.time(), **summary, "at": [size, len(whole)], "sum": sha256(whole)}
-        try:
-            self._write(at, {**entry, "torn": True} if torn else entry)
-        except OSError:
-            self._details.cut(size)
-            raise
-        self._left, self._left_as = at, bytes(at)
-        os.pwrite(head, self._left_as, 0)
-        return at.count
+        return at, size, torn
 
-    def _write(self, at: Position, entry: Mapping[str, Any]) -> None:
+    def _write(self, at: Position, entry: bytes) -> None:
         line, chain = chained(entry, at.chain)
         self._lines.append(line, at.offset)
         at.chain = chain
@@ -136,19 +167,16 @@ class Journal:
         at.count += 1
 
     def _use(self, segment: int) -> None:
-        if segment != self._open_segment:
-            self._lines = _File(self.path(segment, LINES), _APPEND)
-            self._details = _File(self.path(segment, DETAILS), _APPEND)
-            self._open_segment = segment
+        self._lines = _File(self.path(segment, LINES), _APPEND)
+        self._details = _File(self.path(segment, DETAILS), _APPEND)
+        self._open_segment = segment
 
     def _position(self, head: int) -> tuple[Position, bool]:
-        """Where to go on, and whether what stands before it was cut short by the end of its writer."""
-        raw = os.pread(head, 256, 0)
-        at = self._left if raw == self._left_as else Position.read(raw) or self._without_head()
-        self._left_as = b""  # until what follows has come to its end
+        at = Position.read(os.pread(head, 256, 0)) or self._without_head()
         if not at.segment:
             return at, False
-        self._use(at.segment)
+        if at.segment != self._open_segment:
+            self._use(at.segment)
         end = self._lines.size()
         if end <= at.offset:
             at.offset = end
@@ -188,7 +216,7 @@ class Journal:
         first = min(kept, default=fresh.segment)
         begin = {"n": at.count + 1, "t": time.time(), "prev": at.chain, "first": first}
         begin |= {"torn": True} if torn else {}
-        self._write(fresh, {**begin, **_span(self.path(at.segment, LINES))})
+        self._write(fresh, wire.encode({**begin, **_span(self.path(at.segment, LINES))}))
         for number in gone:
             for kind in (DETAILS, LINES):  # in this order: what has no lines is not looked for again
                 if os.path.exists(self.path(number, kind)):
@@ -208,6 +236,15 @@ class Journal:
             over -= size
 
 
+def _fields(summary: Mapping[str, Any]) -> bytes:
+    first = {"t": summary["t"]} if "t" in summary else {}
+    return wire.encode({**first, **summary})[1:-1]
+
+
+def _timed(fields: bytes) -> bytes:
+    return fields if fields.startswith(b'"t":') else b'"t":%a,%b' % (time.time(), fields)
+
+
 def _encoded(details: Mapping[str, Any]) -> bytes:
     body = wire.encode(details)
     if len(body) <= WHOLE:
@@ -223,31 +260,31 @@ _APPEND = os.O_WRONLY | os.O_APPEND
 class _File:
     """Opened when it is needed, and anew when it was deleted."""
 
-    __slots__ = ("_file", "_flags", "_identity", "_path")
+    __slots__ = ("_flags", "_identity", "_path", "file")
 
     def __init__(self, path: str, flags: int) -> None:
         self._path = path
         self._flags = flags | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._file = -1
+        self.file = -1
         self._identity = (0, 0)
 
     def __del__(self) -> None:
         self._close()
 
     def _close(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        if self.file >= 0:
+            os.close(self.file)
+            self.file = -1
 
     def opened(self) -> int:
-        if self._file < 0:
-            self._file = os.open(self._path, self._flags, 0o600)
-            found = os.fstat(self._file)
+        if self.file < 0:
+            self.file = os.open(self._path, self._flags, 0o600)
+            found = os.fstat(self.file)
             self._identity = (found.st_dev, found.st_ino)
-        return self._file
+        return self.file
 
     def size(self) -> int:
-        found = os.fstat(self.opened())
+        found = os.fstat(self.file if self.file >= 0 else self.opened())
         if found.st_nlink:
             return found.st_size
         self._close()
@@ -267,8 +304,9 @@ class _File:
     def append(self, data: bytes, place: int) -> None:
         """All of it, behind `place`; or nothing, and an error that says why."""
         try:
-            while data:
-                data = data[os.write(self._file, data) :]
+            written = os.write(self.file, data)
+            while written < len(data):
+                written += os.write(self.file, data[written:])
         except OSError:
             self.cut(place)
             raise
@@ -276,7 +314,7 @@ class _File:
     def cut(self, place: int) -> None:
         """What cannot be taken back is passed over by the next who writes."""
         try:
-            os.ftruncate(self._file, place)
+            os.ftruncate(self.file, place)
         except OSError:
             pass
 
@@ -322,10 +360,9 @@ def segments(folder: str) -> list[int]:
     )
 
 
-def chained(entry: Mapping[str, Any], previous: str) -> tuple[bytes, str]:
-    body = wire.encode(entry)
-    chain = sha256(previous.encode() + body)
-    return body[:-1] + CHAIN + chain.encode() + b'"}\n', chain
+def chained(entry: bytes, previous: str) -> tuple[bytes, str]:
+    chain = sha256(previous.encode() + entry)
+    return b'%b%b%b"}\n' % (entry[:-1], CHAIN, chain.encode()), chain
 
 
 def unchained(line: bytes) -> tuple[bytes, str] | None:
@@ -356,8 +393,6 @@ def sha256(data: bytes) -> str:
 
 
 def lock(file: int) -> None:
-    import fcntl
-
     end = 0.0
     while True:
         try:
@@ -371,8 +406,6 @@ def lock(file: int) -> None:
 
 
 def unlock(file: int) -> None:
-    import fcntl
-
     fcntl.flock(file, fcntl.LOCK_UN)
 
 

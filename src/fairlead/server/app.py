@@ -22,7 +22,7 @@ from fairlead.server.telling import Settings, Teller
 from fairlead.warm.loaded import Loaded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
     from starlette.requests import Request
 
@@ -128,15 +128,18 @@ class Guarded:
         self._events = events
         self._hosts = hosts
 
-    def at_once(self, url: bytes, headers: list[tuple[bytes, bytes]], body: bytes) -> bytes | None:
-        """The answer to an event that nothing has to be waited for, with its headers; None for everything else."""
-        if self._events is None:
-            return None
+    def at_once(self, url: bytes, headers: list[tuple[bytes, bytes]]) -> Callable[[bytes], bytes | None] | None:
+        """Who answers events with this head, each answer with its headers, where nothing has to be waited for."""
         given = dict(headers)
-        if given.get(b"host", b"").decode("latin-1").lower() not in self._hosts:
+        if self._events is None or given.get(b"host", b"").decode("latin-1").lower() not in self._hosts:
             return None
-        said: bytes | None = self._events.at_once(url, given, body)
-        return None if said is None else b"%bcontent-length: %d\r\n\r\n%b" % (_HEAD, len(said), said)
+        answering = self._events.at_once(url, given)
+
+        def with_headers(body: bytes) -> bytes | None:
+            said = answering(body) if answering is not None else None
+            return None if said is None else b"%bcontent-length: %d\r\n\r\n%b" % (_HEAD, len(said), said)
+
+        return None if answering is None else with_headers
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":

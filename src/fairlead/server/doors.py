@@ -7,6 +7,7 @@ nobody's key. It is given half a minute. Where one address holds very many of th
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-    AtOnce = Callable[[bytes, list[tuple[bytes, bytes]], bytes], bytes | None]
-    """Of the address, the headers and the body: the answer from its own headers on; None to be asked again by ASGI."""
+    Answering = Callable[[bytes], bytes | None]
+    """Of a body: the answer from its own headers on; None to be asked again by ASGI."""
+    AtOnce = Callable[[bytes, list[tuple[bytes, bytes]]], Answering | None]
+    """Of the address and the headers: who answers, where somebody may."""
 
 PATIENCE = 30.0
 """Seconds for the head of a request, and between two parts of its body."""
@@ -39,8 +42,13 @@ LARGEST_HEAD = 64 * 1024
 _PART_OF_HEAD, _PART_OF_BODY = 1024, 64 * 1024
 AT_ONCE = b"/api/hooks/"
 """Where requests go that may be answered at once, if the application has a method `at_once`."""
+_POSTED = b"POST " + AT_ONCE
+_LENGTH = re.compile(rb"\r\nContent-Length: ([0-9]{1,8})\r\n", re.IGNORECASE)
+_MOST_HEADS, _LONGEST_HEAD = 256, 2048
+"""That are remembered."""
 _HELD = 64 * 1024
 """Bytes of a body that we wait for before we ask it."""
+_AT_A_TIME_READ = 256 * 1024
 _LOOK = 1.0
 _TIMEOUT = (408, "Request Timeout")
 _TOO_LARGE = (431, "Request Header Fields Too Large")  # or, after an answer, the rest of its request
@@ -52,6 +60,13 @@ class Hall:
     def __init__(self) -> None:
         self._since: dict[Door, float] = {}
         self._of: Counter[str] = Counter()
+        self.buffer = memoryview(bytearray(_AT_A_TIME_READ))
+        """Where what comes in is put, until it is taken a moment later."""
+        self.known: dict[bytes, Answering] = {}
+        """Heads of requests that were answered at once, without their length, and who has answered: an agent sends
+        the same with each event."""
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._usual = b""
         self._timer: asyncio.TimerHandle | None = None
 
     def enter(self, door: Door, *, again: bool = False) -> None:
@@ -71,6 +86,19 @@ class Hall:
             if not self._of[door.address]:
                 del self._of[door.address]
 
+    def remember(self, head: bytes, answering: Answering) -> None:
+        if len(self.known) >= _MOST_HEADS:
+            self.known.clear()
+        if len(head) <= _LONGEST_HEAD:
+            self.known[head] = answering
+
+    def usual(self, headers: list[tuple[bytes, bytes]]) -> bytes:
+        """How each answer begins; uvicorn makes another list each second."""
+        if headers is not self._headers:
+            self._headers = headers
+            self._usual = STATUS_LINE[200] + b"".join(b"%b: %b\r\n" % header for header in headers)
+        return self._usual
+
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
         now = loop.time()
         for door, since in list(self._since.items()):
@@ -81,7 +109,7 @@ class Hall:
         self._timer = loop.call_later(_LOOK, self._look, loop) if self._since else None
 
 
-class Door(HttpToolsProtocol):
+class Door(HttpToolsProtocol, asyncio.BufferedProtocol):
     """uvicorn's, with an end to its patience."""
 
     def __init__(self, *values: Any, **named: Any) -> None:
@@ -96,6 +124,11 @@ class Door(HttpToolsProtocol):
         self._at_once: AtOnce | None = getattr(self.config.app, "at_once", None)
         self._held: bytearray | None = None
         """The body of a request that may be answered at once, as far as it has come."""
+        self._head = b""
+        """Of a request that has come in one piece, as it is remembered."""
+        self._in_vain = False
+        """Whether it was asked for an answer at once, and there was none."""
+        self._used = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -109,8 +142,57 @@ class Door(HttpToolsProtocol):
             self._running.disconnected = True
             self._running.message_event.set()
 
+    def get_buffer(self, _sizehint: int) -> memoryview:
+        """One for all: else each request is read into a quarter of a megabyte of its own, got from the system and
+        given back, which costs more than to understand it."""
+        return self._hall.buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.data_received(bytes(self._hall.buffer[:nbytes]))
+
     def data_received(self, data: bytes) -> None:
         """In parts: who sends a thousand requests in one go has them read as they are answered, or not at all."""
+        self._head, body = (b"", b"") if not data.startswith(_POSTED) or self._is_busy else _taken_apart(data)
+        answering = self._hall.known.get(self._head)
+        said = None if answering is None else self._said_by(answering, body)
+        self._in_vain = answering is not None
+        if said is None:
+            self._take(data)
+        else:
+            self._answer_again(said)
+
+    @property
+    def _is_busy(self) -> bool:
+        """Whether what comes is not the beginning of a request, or nobody can answer it at once."""
+        return bool(
+            self._at_once is None
+            or self._unfinished
+            or self._in_body
+            or self._last is not None
+            or self.pipeline
+            or self.flow.write_paused
+            or self.transport.is_closing()
+        )
+
+    def _answer_again(self, said: bytes) -> None:
+        """As `_answer`, without a new timer each time: the old one finds out that the connection was used."""
+        self._hall.leave(self)
+        self.server_state.total_requests += 1
+        self._used = self.loop.time()
+        self.transport.write(self._hall.usual(self.server_state.default_headers) + said)
+        if self.timeout_keep_alive_task is None and not self.transport.is_closing():
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
+
+    def timeout_keep_alive_handler(self) -> None:
+        left = self._used + self.timeout_keep_alive - self.loop.time()
+        if left > 0:
+            self.timeout_keep_alive_task = self.loop.call_later(left, self.timeout_keep_alive_handler)
+        else:
+            super().timeout_keep_alive_handler()
+
+    def _take(self, data: bytes) -> None:
         while data and not self.transport.is_closing():
             last = self._last
             if last is not None and not last.more_body:
@@ -164,6 +246,7 @@ class Door(HttpToolsProtocol):
         """No task and no ASGI for the requests of which there are most."""
         return (
             self._at_once is not None
+            and not self._in_vain
             and self.url.startswith(AT_ONCE)
             and self._last is None
             and not self.pipeline
@@ -197,8 +280,19 @@ class Door(HttpToolsProtocol):
     def _said_at_once(self, body: bytes) -> bytes | None:
         assert self._at_once is not None  # noqa: S101  # for mypy
         try:
-            return self._at_once(self.url, self.headers, body)
+            answering = self._at_once(self.url, self.headers)
         except Exception:  # noqa: BLE001  # the ordinary way fails too, and knows how to say it
+            return None
+        said = None if answering is None else self._said_by(answering, body)
+        if said is not None and answering is not None and self._head:
+            self._hall.remember(self._head, answering)
+        return said
+
+    @staticmethod
+    def _said_by(answering: Answering, body: bytes) -> bytes | None:
+        try:
+            return answering(body)
+        except Exception:  # noqa: BLE001  # the same
             return None
 
     def _let_in(self) -> None:
@@ -209,8 +303,7 @@ class Door(HttpToolsProtocol):
             super().on_body(bytes(held))
 
     def _answer(self, answer: bytes) -> None:
-        usual = b"".join(b"%b: %b\r\n" % header for header in self.server_state.default_headers)
-        self.transport.write(STATUS_LINE[200] + usual + answer)
+        self.transport.write(self._hall.usual(self.server_state.default_headers) + answer)
         self.on_response_complete()
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
@@ -234,6 +327,16 @@ class House(uvicorn.Server):
         await super().startup(sockets)
         for listening in sockets or ():
             listening.listen(QUEUE)  # asyncio takes one number for both
+
+
+def _taken_apart(data: bytes) -> tuple[bytes, bytes]:
+    """The head, without the number that differs from one request to the next, and the body of what is one whole
+    request; else nothing. Whether it is a good one is for the parser to say, the first time."""
+    end = data.find(b"\r\n\r\n")
+    length = _LENGTH.search(data, 0, end + 2) if end >= 0 else None
+    if length is None or int(length[1]) != len(data) - end - 4:
+        return b"", b""
+    return data[: length.start(1)] + data[length.end(1) : end], data[end + 4 :]
 
 
 def _hall_of(server_state: Any) -> Hall:

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl
 
 from fairlead import dialects, surroundings, wire
 from fairlead._record import Record
-from fairlead.answering import Answer, Request
+from fairlead.answering import Answer, Request, said_now
 from fairlead.cli._options import UsageMistake, parse
 from fairlead.cli._options import request as requested
 from fairlead.errors import InputError
@@ -31,7 +31,7 @@ from fairlead.warm.loaded import Declined, Loaded
 from fairlead.work import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from fairlead.events import Event
     from fairlead.warm.answers import Begun
@@ -77,9 +77,8 @@ class HookEvents:
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._known: dict[tuple[str, bytes, bytes], tuple[list[str], Request]] = {}
 
-    def at_once(self, url: bytes, headers: Mapping[bytes, bytes], raw: bytes) -> bytes | None:
-        """The body of the answer, where nothing has to be waited for. What is wrong is not said here."""
-        started = time.monotonic()
+    def at_once(self, url: bytes, headers: Mapping[bytes, bytes]) -> Callable[[bytes], bytes | None] | None:
+        """The body of the answer to an event, where nothing has to be waited for. What is wrong is not said here."""
         path, _, query = url.partition(b"?")
         agent = path[len(_BELOW) :].decode("latin-1")
         try:
@@ -87,14 +86,19 @@ class HookEvents:
             _, known = self._known_as(agent, query, headers.get(b"x-fairlead-project", b""))
         except (Refused, UsageMistake):
             return None
-        return copy_context().run(self._said_now, known.but(raw=raw, started=started)) if agent in AGENTS else None
+
+        def answering(raw: bytes) -> bytes | None:
+            return copy_context().run(self._said_now, known.but(raw=raw, started=time.monotonic()))
+
+        return answering if agent in AGENTS else None
 
     def _said_now(self, asked: Request) -> bytes | None:
         surroundings.enter(self._surroundings)
-        begun = self._begun(asked)
-        if begun is None or not begun.is_instant:
+        try:
+            said = said_now(asked, self._find, answers.INSTANT)
+        except Declined:
             return None
-        return body_of(asked.agent, _event_of(begun), begun.answer_now())
+        return None if said is None else body_of(asked.agent, *said)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         started = time.monotonic()

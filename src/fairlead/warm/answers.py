@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fairlead.dialects import AgentHalf
     from fairlead.warm.framing import Asked
 
-_INSTANT = frozenset({"guard"})
+INSTANT = frozenset({"guard"})
 """Kinds of handlers that wait for nothing."""
 LATE = "the server of Fairlead has not answered in time"
 
@@ -40,7 +40,7 @@ class Begun(Record):
     @property
     def is_instant(self) -> bool:
         """Whether nothing has to be waited for: most events need no process and no network."""
-        return self.kinds <= _INSTANT
+        return self.kinds <= INSTANT
 
     @property
     def asks_people(self) -> bool:

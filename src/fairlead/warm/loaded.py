@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -42,8 +43,8 @@ _PATHS = (
 """Variables that may hold a path; one that counts from a working directory counts from theirs, not from ours."""
 
 
-_OF_ONE_EVENT = frozenset({"raw", "event_name", "environ", "cwd", "started", "patience"})
-"""What a request says beside the hooks that it wants."""
+_OF_ONE_EVENT = frozenset({"raw", "event_name", "project", "environ", "cwd", "started", "patience"})
+"""What a request says beside the hooks that it wants, and what is asked for beside it."""
 _wanted = attrgetter(*(name for name in Request._fields if name not in _OF_ONE_EVENT))
 """All the rest, which decides what is loaded."""
 
@@ -109,7 +110,7 @@ class Loaded:
         self._refuse_after_an_upgrade()
         if event.cwd and not event.cwd.startswith("/"):
             raise Declined("the event's cwd counts from the working directory")
-        kept = self._current(request.but(project=os.path.abspath(project_for(request, event))))
+        kept = self._current(request, _absolute(project_for(request, event)))
         hooks = kept.hooks.in_setting(kept.hooks.setting.but(environ=request.environ))
         _refuse_what_needs_a_process(hooks, event)
         return heard(hooks, request, event, kept.counts)
@@ -124,14 +125,14 @@ class Loaded:
         if self._code is None:
             raise Declined("Fairlead has been installed anew since this server began")
 
-    def _current(self, request: Request) -> _Kept:
-        key: Key = _wanted(request)
+    def _current(self, request: Request, project: str) -> _Kept:
+        key: Key = project, _wanted(request)
         row = self._kept.pop(key, [])
         found = _for(request.environ, row)
         if found is not None and found.is_as_before(self._clock()):
             self._kept[key] = row
             return found
-        fresh = self._load(request)  # whole, before anybody sees it
+        fresh = self._load(request.but(project=project))  # whole, before anybody sees it
         self._kept[key] = [fresh, *(kept for kept in row if kept is not found)]
         self._make_room()
         return fresh
@@ -168,6 +169,13 @@ class Loaded:
     def watched(self) -> set[str]:
         """Every path that is looked at again."""
         return {path for row in self._kept.values() for kept in row for path in kept.paths}
+
+
+def _absolute(path: str) -> str:
+    return _normal(path) if path.startswith("/") else os.path.abspath(path)
+
+
+_normal = lru_cache(maxsize=256)(os.path.normpath)
 
 
 def _for(environ: Mapping[str, str], row: list[_Kept]) -> _Kept | None:
