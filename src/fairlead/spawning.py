@@ -48,7 +48,7 @@ def _fork_exec(
     from _posixsubprocess import fork_exec
 
     candidates = [os.fsencode(path) for path in _candidates(program, env)]
-    variables = [_variable(name, value) for name, value in env.items()]
+    variables = _variables(env)
     stdin, stdout, stderr = stdio
     reading, writing = os.pipe()
     try:
@@ -83,10 +83,18 @@ _ENCODED: dict[str, tuple[str, bytes]] = {}
 """The last value of each variable, encoded: hooks differ in two or three of the fifty that they get."""
 
 
+_UNKNOWN = object(), b""
+
+
+def _variables(env: Mapping[str, str]) -> list[bytes]:
+    found = []
+    for name, value in env.items():
+        known = _ENCODED.get(name, _UNKNOWN)
+        found.append(known[1] if known[0] is value else _variable(name, value))
+    return found
+
+
 def _variable(name: str, value: str) -> bytes:
-    known = _ENCODED.get(name)
-    if known is not None and known[0] is value:
-        return known[1]
     if not isinstance(value, str):  # a dictionary from elsewhere may hold anything
         raise ValueError(f"the value of {name} is of type {type(value).__name__}, not text")  # noqa: TRY004
     if "=" in name:

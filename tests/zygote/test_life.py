@@ -190,7 +190,7 @@ def test_two_hundred_scripts_leave_no_process_and_no_descriptor(warm: Warm, tmp_
     script = _script(tmp_path, "import sys; print(sys.stdin.read()); sys.exit(3)")
     warm.run(script)
     (pid,) = warm.zygotes.pids()
-    until(lambda: not _children(pid), "the end of the first")
+    until(lambda: len(_children(pid)) == 1, "the end of the first, and a spare for the next")
     ours, its = len(os.listdir("/proc/self/fd")), _descriptors(pid)
     memory = _memory(pid)
     for start in range(0, 200, 20):
@@ -201,9 +201,73 @@ def test_two_hundred_scripts_leave_no_process_and_no_descriptor(warm: Warm, tmp_
         assert found == [(b"%d\n" % n, 3) for n in range(start, start + 20)]
     assert len(os.listdir("/proc/self/fd")) == ours
     if warm.zygotes.pids() == [pid]:  # and no other took its place
-        until(lambda: not _children(pid), "its children")
+        until(lambda: len(_children(pid)) == 1, "the end of its children but for a spare")
         until(lambda: _descriptors(pid) <= its, "the zygote's own descriptors")
         assert _memory(pid) - memory < 2 << 10
+
+
+# --- a child that is there before it is asked for -----------------------------------------------------------
+
+PID = "import os; print(os.getpid())"
+
+
+def _spare(own: Warm) -> int:
+    (zygote_,) = own.zygotes.pids()
+    until(lambda: len(_children(zygote_)) == 1, "a spare")
+    return _children(zygote_)[0]
+
+
+def test_each_script_runs_in_a_child_that_was_ready_for_it(own: Warm, tmp_path: Path) -> None:
+    script = _script(tmp_path, PID)
+    own.run(script)
+    seen = set()
+    for _ in range(5):
+        spare = _spare(own)
+        seen.add(spare)
+        assert own.run(script).stdout == b"%d\n" % spare
+    assert len(seen) == 5
+
+
+def test_a_spare_runs_a_script_as_it_stands_now(own: Warm, tmp_path: Path) -> None:
+    for number in range(4):
+        script = _script(tmp_path, f"print({number})")
+        _spare(own)
+        assert own.run(script).stdout == b"%d\n" % number
+
+
+def test_without_its_spare_a_zygote_forks_when_it_is_asked(own: Warm, tmp_path: Path) -> None:
+    """Somebody has ended it; then there is no other, and scripts run all the same."""
+    script = _script(tmp_path, PID)
+    spare = _spare(own)
+    os.kill(spare, 9)
+    until(lambda: not _read(spare, "stat"), "that the zygote has seen it")
+    found = {own.run(script).stdout for _ in range(3)}
+    assert len(found) == 3
+    assert b"%d\n" % spare not in found
+    assert not _children(own.zygotes.pids()[0])
+
+
+def test_a_spare_that_is_killed_with_the_question_in_its_hands_has_not_run(own: Warm, tmp_path: Path) -> None:
+    script, count = _counting(tmp_path)
+    spare = _spare(own)
+    os.kill(spare, signal.SIGSTOP)
+    child = process.Child(a_run(script))
+    os.kill(spare, 9)
+    _drive(child)
+    assert child.result is not None
+    assert child.result.stdout == b"ran\n"
+    assert count.read_text() == "x"
+
+
+def test_a_spare_ends_with_its_zygote(own: Warm) -> None:
+    spare = _spare(own)
+    os.kill(own.zygotes.pids()[0], 9)
+    until(lambda: _state(spare) in (b"", b"Z"), "the end of the spare")
+
+
+def test_a_spare_holds_nothing_of_those_that_run(own: Warm, tmp_path: Path) -> None:
+    _spare(own)
+    assert sorted(os.listdir(f"/proc/{_spare(own)}/fd")) == ["0", "1", "2", "3"]
 
 
 def _children(pid: int) -> list[int]:

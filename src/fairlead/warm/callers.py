@@ -42,13 +42,18 @@ def caller_of(connection: socket.socket) -> Caller:
     pid, uid = _credentials(connection)
     if uid != os.getuid():
         raise Stranger(f"process {pid} of user {uid}")
-    if not os.path.exists("/proc/self/status"):  # not Linux
+    if not _is_linux():
         return Caller(pid=pid, umask=-1)
     theirs, umask = _fence(pid)
     if theirs != _own_fence():
         raise Elsewhere(f"process {pid} is confined otherwise than this server")
     _refuse_another_fairlead(pid)
     return Caller(pid=pid, umask=umask)
+
+
+@cache
+def _is_linux() -> bool:
+    return os.path.exists("/proc/self/status")
 
 
 def _credentials(connection: socket.socket) -> tuple[int, int]:

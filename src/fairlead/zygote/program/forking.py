@@ -46,6 +46,8 @@ _ROOM = 4096
 """Bytes of our own environment that each child overwrites with its mark."""
 _REQUEST = 1 << 14
 """Bytes that a question may have: the path of a script."""
+_LINE = 3
+"""Of a spare, to its zygote."""
 _LONGEST = 1 << 16
 _MOST_COMPILED = 64
 """Scripts of fewer bytes than the former that are kept ready."""
@@ -63,6 +65,10 @@ class Zygote:
         self._code: int | None = None
         self._children: dict[int, _Script] = {}
         self._closing = False
+        self._spare: _Spare | None = None
+        self._wants_spares = True
+        self._idle: dict[int, int] = {}
+        """Spares that nobody has asked anything, each by what says that it has ended."""
         self._compiled: dict[str, tuple[bytes, CodeType]] = {}
         """Scripts that have run before, and whose text may still be the same."""
         try:
@@ -81,7 +87,9 @@ class Zygote:
         _import_all()
         import re
         import socket
+        import threading
 
+        self._threading = threading
         self._telling = re.compile(TELLING)
         self._ours = frozenset(name.partition(".")[0] for name in sys.modules.keys() - known)
         self._path = list(sys.path)
@@ -105,6 +113,10 @@ class Zygote:
     def next_script(self) -> _Work:
         """In a child, what to run and where; never in the zygote itself."""
         while True:
+            if not self._children:
+                script = self._make_spare()
+                if script is not None:
+                    return script
             for fd, _events in self._poll.poll():
                 if fd == self._control.fileno():
                     script = self._on_request()
@@ -112,6 +124,8 @@ class Zygote:
                         return script
                 elif fd in self._children:
                     self._on_word(self._children[fd])
+                elif fd in self._idle:
+                    self._collect(fd)
                 else:
                     self._on_exit(fd)
             if self._closing and not self._children:
@@ -128,10 +142,14 @@ class Zygote:
         if len(fds) != 6:  # no room for them: who asked sees that nobody answers
             _close(fds)
             return None
-        return self._fork(fds, os.fsdecode(data))
+        spare, self._spare = self._spare, None
+        if spare is None or not spare.takes(data, fds):
+            return self._fork(fds, os.fsdecode(data))
+        del self._idle[spare.pidfd]
+        self._watch(spare.pid, spare.pidfd, fds, os.fsdecode(data))
+        return None
 
     def _fork(self, fds: list[int], script: str) -> _Work | None:
-        channel = fds[3]
         try:
             pid = os.fork()
         except OSError:
@@ -139,12 +157,55 @@ class Zygote:
             return None
         if pid == 0:
             return self._become(fds)
-        _close([fd for fd in fds if fd != channel])
-        child = _Script(pid, channel, script)
-        self._children[channel] = child
-        self._poll.register(channel, select.POLLIN)
-        self._poll.register(child.pidfd, select.POLLIN)
+        self._watch(pid, self._watched_end(pid), fds, script)
         return None
+
+    def _watched_end(self, pid: int) -> int:
+        pidfd = os.pidfd_open(pid)
+        self._poll.register(pidfd, select.POLLIN)
+        return pidfd
+
+    def _watch(self, pid: int, pidfd: int, fds: list[int], script: str) -> None:
+        channel = fds[3]
+        _close([fd for fd in fds if fd != channel])
+        self._children[channel] = _Script(pid, pidfd, channel, script)
+        self._poll.register(channel, select.POLLIN)
+
+    def _make_spare(self) -> _Work | None:
+        """A child before anybody has asked for it: its fork, a third of what a script costs, is over by then. In it,
+        this returns with the script that it was asked for. Not while others run, who may need the processor."""
+        import socket
+
+        if self._spare is not None or self._closing or not self._wants_spares:
+            return None
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            pid = os.fork()
+        except OSError:  # there may be room for another later, and meanwhile for none
+            self._wants_spares = False
+            ours.close()
+            theirs.close()
+            return None
+        if pid == 0:
+            ours.detach()
+            return self._be_spare(theirs.detach())
+        theirs.close()
+        self._spare = _Spare(pid, self._watched_end(pid), ours)
+        self._idle[self._spare.pidfd] = pid
+        return None
+
+    def _dismiss_spare(self) -> None:
+        if self._spare is not None:
+            self._spare.dismiss()
+            self._spare = None
+
+    def _collect(self, pidfd: int) -> None:
+        os.waitpid(self._idle.pop(pidfd), 0)
+        self._poll.unregister(pidfd)
+        os.close(pidfd)
+        if self._spare is not None and self._spare.pidfd == pidfd:  # somebody does not want it; so be it
+            self._dismiss_spare()
+            self._wants_spares = False
 
     def _on_exit(self, pidfd: int) -> None:
         child = next((child for child in self._children.values() if child.pidfd == pidfd), None)
@@ -173,6 +234,7 @@ class Zygote:
                 if len(self._compiled) >= _MOST_COMPILED:
                     self._compiled.clear()
                 self._compiled[child.script] = source, code
+                self._dismiss_spare()  # which does not know it
         except Exception:  # noqa: BLE001, S110  # it has been changed; each child says itself what is wrong with it
             pass
 
@@ -184,6 +246,19 @@ class Zygote:
             child.kill()
 
     # --- a child -------------------------------------------------------------------------------------
+
+    def _be_spare(self, line: int) -> _Work:
+        """It holds nothing of the zygote's: whoever waits for the end of that must not wait for ours."""
+        import socket
+
+        self._control.detach()
+        os.dup2(line, _LINE, inheritable=False)
+        os.closerange(_LINE + 1, os.sysconf("SC_OPEN_MAX"))
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, fileno=_LINE) as control:
+            _script, fds, _flags, _address = socket.recv_fds(control, _REQUEST, 16, socket.MSG_CMSG_CLOEXEC)
+        if len(fds) != 6:  # nobody will ask any more
+            os._exit(0)
+        return self._become(fds)
 
     def _become(self, fds: list[int]) -> _Work:
         """A process like a new interpreter. Until it has its token, nobody counts on it."""
@@ -280,10 +355,12 @@ class Zygote:
 
     def __exit__(self, _kind: object, error: BaseException | None, below: TracebackType | None) -> None:
         if error is None:
+            self._end_at_once()
             return
         if isinstance(error, SystemExit):
             code = error.code
             self._code = 0 if code is None else code if type(code) is int and 0 <= code <= 255 else None
+            self._end_at_once()
             return
         self._code = None
         error.__traceback__ = below.tb_next if below is not None else None
@@ -294,6 +371,12 @@ class Zygote:
             return
         self._code = 1
         raise SystemExit(1) from None
+
+    def _end_at_once(self) -> None:
+        """Where nobody else wants to do something at the end: the way there is longer than all that is done then."""
+        at_exit: Any = getattr(atexit, "_ncallbacks", lambda: 0)
+        if self._quick and at_exit() == 1 and not getattr(self._threading, "_threading_atexits", True):
+            self._end_quickly()
 
     def _end_quickly(self) -> None:
         """Do what the interpreter does after the last function at exit, but not to what is the zygote's."""
@@ -312,13 +395,39 @@ class Zygote:
         os._exit(self._code)
 
 
+class _Spare:
+    """A child that waits for a script."""
+
+    __slots__ = ("_line", "pid", "pidfd")
+
+    def __init__(self, pid: int, pidfd: int, line: Any) -> None:
+        self.pid = pid
+        self.pidfd = pidfd
+        self._line = line
+
+    def takes(self, script: bytes, fds: list[int]) -> bool:
+        """False if it has ended."""
+        import socket
+
+        try:
+            socket.send_fds(self._line, [script], fds)
+        except OSError:
+            return False
+        finally:
+            self.dismiss()
+        return True
+
+    def dismiss(self) -> None:
+        self._line.close()
+
+
 class _Script:
     __slots__ = ("channel", "code", "is_orphan", "pid", "pidfd", "script")
 
-    def __init__(self, pid: int, channel: int, script: str) -> None:
+    def __init__(self, pid: int, pidfd: int, channel: int, script: str) -> None:
         self.script = script
         self.pid = pid
-        self.pidfd = os.pidfd_open(pid)
+        self.pidfd = pidfd
         self.channel = channel
         self.code: int | None = None
         self.is_orphan = False
@@ -581,7 +690,7 @@ def _has_something_to_finalise() -> bool:
         if kind is type:
             if "__del__" in vars(found):
                 return True
-        elif kind not in silent and kind.__module__ not in _IMPORTING:
+        elif kind not in silent and kind.__module__ not in _IMPORTING and kind.__module__ != __name__:
             return True
     return False
 
