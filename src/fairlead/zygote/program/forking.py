@@ -39,7 +39,22 @@ TELLING = (
 )
 """Words of scripts that look at how they were started."""
 
+_USUAL = """
+import json
+import os
+import re
+import sys
+
+event = json.loads('{"tool_name": "Bash", "tool_input": {"command": "ls", "timeout": 1.5}, "more": [true, null]}')
+command = event.get("tool_input", {}).get("command", "")
+if any(word in command for word in ("--force", "rm")) or not isinstance(command, str):
+    raise SystemExit(f"{command!r}")
+json.dumps({"decision": "block", "reason": " ".join(sorted(command.split()))})
+"""
+"""What most scripts do, as far as it leaves no trace."""
+
 STARTED, EXITED = b"S", b"E"
+_NO_MARK = b"FAIRLEAD=0"
 _UNCOUNTED = 1 if sys.version_info >= (3, 12) else 2
 """Calls below a script that it would not have without us: a module and, where it counts, its `exec`."""
 _ROOM = 4096
@@ -98,6 +113,7 @@ class Zygote:
         holes = _filled_holes()
         os.environ.clear()  # before its text is gone, or it could not be found
         self._label.check()
+        self._usual = compile(_USUAL, "<usual>", "exec", dont_inherit=True)
         self._control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, fileno=os.dup(0))
         nothing = os.open(os.devnull, os.O_RDWR)
         for number in (0, 1, 2):
@@ -254,11 +270,29 @@ class Zygote:
         self._control.detach()
         os.dup2(line, _LINE, inheritable=False)
         os.closerange(_LINE + 1, os.sysconf("SC_OPEN_MAX"))
+        self._rehearse()
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, fileno=_LINE) as control:
             _script, fds, _flags, _address = socket.recv_fds(control, _REQUEST, 16, socket.MSG_CMSG_CLOEXEC)
         if len(fds) != 6:  # nobody will ask any more
             os._exit(0)
         return self._become(fds)
+
+    def _rehearse(self) -> None:
+        """Do what is done with every script, and then undo it: each page of memory that is written to for the first
+        time since the fork costs microseconds, and there are hundreds of them. Here nobody waits for it."""
+        try:
+            job = marshal.loads(marshal.dumps({"argv": [__file__], "env": [(b"%d" % n, b"x" * n) for n in range(60)]}))  # noqa: S302
+            self._label.write(_NO_MARK)
+            self._is_beside_ours(*job["argv"])
+            for name, value in job["env"]:
+                os.environb[name] = value
+            os.environ.clear()
+            before = sys.modules["__main__"]
+            exec(self._usual, self._main(*job["argv"]))  # noqa: S102  # our own
+            sys.modules["__main__"] = before
+            _has_something_to_finalise()
+        except Exception:  # noqa: BLE001  # it was not meant
+            os._exit(0)
 
     def _become(self, fds: list[int]) -> _Work:
         """A process like a new interpreter. Until it has its token, nobody counts on it."""
@@ -332,9 +366,12 @@ class Zygote:
         known, code = self._compiled.get(script, (None, None))
         if code is None or source != known:
             code = self._compile(script, source)
-        if not self._ours.isdisjoint(name.partition(".")[0] for name in os.listdir(_folder(script))):
+        if self._is_beside_ours(script):
             raise Unfit("a module beside it has the name of one that is imported already")
         return code
+
+    def _is_beside_ours(self, script: str) -> bool:
+        return not self._ours.isdisjoint(name.partition(".")[0] for name in os.listdir(_folder(script)))
 
     def _compile(self, script: str, source: bytes) -> CodeType:
         source.decode()
@@ -474,9 +511,9 @@ class _Label:
             raise Unfit("there is no room for a mark")
 
     def check(self) -> None:
-        self.write(b"FAIRLEAD=0")
+        self.write(_NO_MARK)
         with open("/proc/self/environ", "rb") as file:
-            if not file.read().startswith(b"FAIRLEAD=0\0"):
+            if not file.read().startswith(_NO_MARK + b"\0"):
                 raise Unfit("a mark cannot be seen")
 
     def coerced(self) -> str:
