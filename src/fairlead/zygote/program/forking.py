@@ -197,7 +197,7 @@ class Zygote:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             pid = os.fork()
-        except OSError:  # there may be room for another later, and meanwhile for none
+        except OSError:  # the machine is short of something: not one process more than is asked for
             self._wants_spares = False
             ours.close()
             theirs.close()
