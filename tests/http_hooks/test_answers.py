@@ -60,6 +60,9 @@ ANSWERS: list[tuple[str, bytes, Event, dict[str, Any]]] = [
      {"decision": "deny", "reason": "a\nb"}),
     ("after a 100", b"HTTP/1.1 100 Continue\r\n\r\n" + reply(body=DENY), BASH, {"decision": "deny"}),
     ("a refusal beside other text", reply(body=b"log: hi\n" + json.dumps(DENY).encode()), BASH, {"decision": "deny"}),
+    ("a refusal beside what is nested without end",
+     reply(body=json.dumps(DENY).encode()[:-1] + b',"a":' + b"[" * 5000 + b"]" * 5000 + b"}"),
+     BASH, {"decision": "deny"}),
     ("a refusal with another type", reply(body=DENY, Content_Type="text/plain"), BASH, {"decision": "deny"}),
 ]  # fmt: skip
 
