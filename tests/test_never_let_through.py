@@ -13,6 +13,7 @@ import pytest
 
 from fairlead import Event, Hooks, PreToolUse, driving, process
 from fairlead.hooks import Setting
+from fairlead.wire import DEPTH
 from fairlead.work import Run
 from tests.conftest import Home, Ran
 
@@ -274,4 +275,16 @@ def test_changing_the_folder_does_not_lead_out_of_the_projects_hooks(
     }
     env = {variable: str(place.project)} if variable else {}
     ran = fairlead("hook", "--agent", agent, "--trust-project", stdin=event, env=env)
+    assert ran.json["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+@pytest.mark.parametrize("depth", [DEPTH, 900, 1400, 9000, 100_000])
+def test_a_setting_that_is_nested_too_deeply_turns_no_hook_off(
+    depth: int, place: Home, fairlead: Callable[..., Ran]
+) -> None:
+    hook = '{"hooks": [{"type": "command", "command": "echo no >&2; exit 2"}]}'
+    deep = '{"a":' * depth + "1" + "}" * depth
+    place.write("~/.claude/settings.json", f'{{"x": {deep}, "hooks": {{"PreToolUse": [{hook}]}}}}')
+    event = {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "ls"}}
+    ran = fairlead("hook", "--agent", "codex", stdin=event)
     assert ran.json["hookSpecificOutput"]["permissionDecision"] == "deny"

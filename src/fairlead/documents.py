@@ -56,14 +56,14 @@ class BadDocument(ConfigError):  # noqa: N818  # the family's name says that it 
 
 
 def parse_json(text: str) -> Any:
-    """Keys that stand there twice cost nothing: see `repeated_keys`."""
+    """Keys that stand there twice cost nothing: see `repeated_keys`. What is nested too deeply costs only itself."""
     try:
         return wire.decode(text)
     except InputError as error:
         import json
 
         try:
-            return json.loads(text, object_pairs_hook=_all_of, parse_constant=float)
+            return json.loads(wire.shallow(text), object_pairs_hook=_all_of, parse_constant=float)
         except json.JSONDecodeError as place:
             raise BadDocument(f"not JSON: {place.msg}", place.lineno, place.colno, _json_hint(text)) from None
         except (ValueError, RecursionError):

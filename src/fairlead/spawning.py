@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _CHDIR_FAILED = ("noexec", "noexec:chdir")
 _REPORT_LIMIT = 50_000
 _ENCODED_LIMIT = 1000
+_MAY_VFORK = (True,) if sys.version_info < (3, 14) else ()
+"""Later versions do not ask."""
 
 
 def spawn(
@@ -57,7 +59,7 @@ def _fork_exec(
         try:
             pid: int = fork_exec(
                 argv, candidates, True, kept, cwd, variables, stdin, -1, -1, stdout, -1, stderr,
-                reading, writing, True, True, -1, None, None, None, surroundings.umask(), None, True,  # type: ignore[arg-type]
+                reading, writing, True, True, -1, None, None, None, surroundings.umask(), None, *_MAY_VFORK,  # type: ignore[arg-type]
             )  # fmt: skip
         finally:
             os.close(writing)

@@ -41,7 +41,7 @@ def decode(raw: bytes | str) -> Any:
         raise InputError(_TOO_DEEP) from None
     except ValueError as error:
         raise InputError(_what_is_wrong(error)) from None
-    if text.count("{") + text.count("[") > DEPTH and _is_too_deep(value):
+    if text.count("{") + text.count("[") > DEPTH and is_too_deep(value):
         raise InputError(_TOO_DEEP)
     _LAST[:] = raw, value
     return value
@@ -171,8 +171,9 @@ def _encoder() -> Callable[[object, int], tuple[str, ...]]:
     return encoder
 
 
-def _is_too_deep(value: object) -> bool:
-    level = [value]
+def is_too_deep(value: object) -> bool:
+    """For every reader of strangers' JSON: how deep Python itself can read differs from version to version."""
+    level = [value] if isinstance(value, (dict, list)) else []
     for _ in range(DEPTH):
         level = [inner for outer in level for inner in _inside(outer) if isinstance(inner, (dict, list))]
         if not level:
@@ -182,6 +183,23 @@ def _is_too_deep(value: object) -> bool:
 
 def _inside(value: Any) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value
+
+
+def shallow(text: str) -> str:
+    """With null for whatever is nested too deeply, so that the rest can be read."""
+    import re
+
+    kept, depth, start = [], 0, 0
+    for sign in re.finditer(r'"(?:[^"\\]|\\.)*+"?|[][{}]', text, re.DOTALL):
+        if sign[0] in "[{":
+            depth += 1
+            if depth == DEPTH + 1:
+                kept += [text[start : sign.start()], "null"]
+        elif sign[0] in "]}":
+            if depth == DEPTH + 1:
+                start = sign.end()
+            depth -= 1
+    return text if depth > DEPTH else "".join((*kept, text[start:]))
 
 
 def _finite(value: Any) -> Any:

@@ -6,6 +6,7 @@ import json
 import socket
 import sys
 from collections.abc import Callable
+from http.client import responses
 from typing import Any
 
 import pytest
@@ -60,6 +61,9 @@ ANSWERS: list[tuple[str, bytes, Event, dict[str, Any]]] = [
      {"decision": "deny", "reason": "a\nb"}),
     ("after a 100", b"HTTP/1.1 100 Continue\r\n\r\n" + reply(body=DENY), BASH, {"decision": "deny"}),
     ("a refusal beside other text", reply(body=b"log: hi\n" + json.dumps(DENY).encode()), BASH, {"decision": "deny"}),
+    ("a refusal beside what is nested without end",
+     reply(body=json.dumps(DENY).encode()[:-1] + b',"a":' + b"[" * 5000 + b"]" * 5000 + b"}"),
+     BASH, {"decision": "deny"}),
     ("a refusal with another type", reply(body=DENY, Content_Type="text/plain"), BASH, {"decision": "deny"}),
 ]  # fmt: skip
 
@@ -183,7 +187,7 @@ def test_a_server_that_answers_before_it_has_read_everything_is_heard(serve: Ser
 
     server = serve(too_much, raw=True)
     large = BASH.but(tool_input={"command": "x" * (32 << 20)})
-    assert "413 Request Entity Too Large" in error(http_hook(server.url), large)
+    assert f"413 {responses[413]}" in error(http_hook(server.url), large)  # Python 3.13 has a new name for it
 
 
 def test_a_large_event_arrives_whole(serve: Serve) -> None:

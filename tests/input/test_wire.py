@@ -117,6 +117,20 @@ def test_brackets_in_text_are_not_nesting() -> None:
     assert wire.decode(json.dumps([[]] * 1000)) == [[]] * 1000
 
 
+@pytest.mark.parametrize("text", ["", "5", "[1, {}]", '"[[', '{"a": "]"}', '"\\"', "]" * 500, "[" * 500, "[]" * 500])
+def test_where_nothing_is_too_deep_a_text_stays_as_it_is(text: str) -> None:
+    assert wire.shallow(text) == text
+
+
+@pytest.mark.parametrize("more", [1, 2, 100_000])
+def test_what_is_too_deep_becomes_null_and_the_rest_stays(more: int) -> None:
+    deep = "[" * (wire.DEPTH - 1 + more) + '"]"' + "]" * (wire.DEPTH - 1 + more)
+    found = wire.decode(wire.shallow(f'{{"a": 1, "b": {deep}, "c\\"[": [{deep}, 2]}}'))
+    assert list(found) == ["a", "b", 'c"[']
+    assert (found["a"], found['c"['][1]) == (1, 2)
+    assert str(found["b"]) == "[" * (wire.DEPTH - 1) + "None" + "]" * (wire.DEPTH - 1)
+
+
 def test_whatever_can_be_read_can_be_written_deep_in_the_stack() -> None:
     """An event that is read, and cannot be given to a hook, would be one that no hook has seen."""
     value = wire.decode("[" * wire.DEPTH + "]" * wire.DEPTH)

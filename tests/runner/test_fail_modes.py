@@ -1,6 +1,6 @@
 """A hook that does not answer: a guard never lets a call through, an observer never stops the work.
 
-Sixteen ways to fail, as a guard (`on_error="deny"`) and as an observer, in every dialect, fired in both ways.
+Seventeen ways to fail, as a guard (`on_error="deny"`) and as an observer, in every dialect, fired in both ways.
 """
 
 from __future__ import annotations
@@ -47,6 +47,9 @@ FAILURES: dict[str, Handler] = {
     "timeout with a verdict half said": _sh(f"echo '{REFUSAL}'; sleep 30"),
     "verdict too long": _sh(
         """printf '{"decision": "allow", "x": "'; head -c 1200000 /dev/zero | tr '\\0' x; echo '"}'"""
+    ),
+    "verdict too deep": _sh(
+        """printf '{"decision": "allow", "x": '; printf '[%.0s' $(seq 3000); printf ']%.0s' $(seq 3000); echo '}'"""
     ),
     "half a verdict": _sh(f"echo '{REFUSAL}'"),
 }

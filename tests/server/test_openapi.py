@@ -31,7 +31,9 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def test_every_route_is_described_and_every_description_has_a_route(tmp_path: Path) -> None:
-    app = build(SqliteStore(str(tmp_path / "x" / "db")), hosts=[], token="t" * 64)
+    store = SqliteStore(str(tmp_path / "x" / "db"))
+    app = build(store, hosts=[], token="t" * 64)
+    store.close()
     routes = {
         (method.lower(), route.path)
         for route in app._app.routes

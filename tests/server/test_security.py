@@ -47,8 +47,9 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def _endpoints(tmp_path: Path) -> list[Endpoint]:
-    app = build(SqliteStore(str(tmp_path / "x" / "db")), hosts=[], token="t" * 64)
-    routes = app._app.routes
+    store = SqliteStore(str(tmp_path / "x" / "db"))
+    routes = build(store, hosts=[], token="t" * 64)._app.routes
+    store.close()
     return [
         Endpoint(method, route.path)
         for route in routes

@@ -521,3 +521,13 @@ def test_five_hundred_files_of_one_hook_are_what_anybody_looks_at(tmp_path: Path
     else:
         with pytest.raises(ConfigError, match=r"a\.py pulls in more than 500 files"):
             needing.all_of(["a.py"], str(tmp_path))
+
+
+def test_what_a_compiler_says_about_a_program_is_for_its_author(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Under `-W error` too, where it would hide what the program needs."""
+    (tmp_path / "a.py").write_text('import b\nb.found("\\d")\n')
+    (tmp_path / "b.py").write_text("x = " + "-" * 100_000 + "1\n")
+    assert needing.all_of(["a.py"], str(tmp_path)) == ["a.py", "b.py"]
+    assert capfd.readouterr().err == ""

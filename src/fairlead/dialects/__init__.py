@@ -7,6 +7,7 @@ define. Modules are imported when they are needed, by `hook_half` and `agent_hal
 
 from __future__ import annotations
 
+from fairlead import wire
 from fairlead._record import Record
 from fairlead.errors import UsageError
 
@@ -220,6 +221,17 @@ _HALVES: dict[str, Any] = {}
 def hook_half(name: str) -> HookHalf:
     half: HookHalf = _HALVES.get(name) or _load(name, HOOK_HALVES)
     return half
+
+
+def read_verdict(hook: Hook, event: Event, result: Result) -> Verdict:
+    """What a hook has said, as its own system reads it. Raises HookFailed."""
+    half = hook_half(hook.origin.dialect)
+    answer = result.stdout.strip() or result.stderr
+    if answer.count(b"{") + answer.count(b"[") <= wire.DEPTH:
+        return half.read_verdict(hook, event, result)
+    from fairlead.dialects._answers import read_deep
+
+    return read_deep(half, hook, event, result)
 
 
 def agent_half(name: str) -> AgentHalf:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from fairlead.dialects._common import loose_json
+from fairlead import wire
+from fairlead.dialects._common import loose_json, text_of
+from fairlead.hooks import HookFailed
 from fairlead.verdicts import NONE, Verdict, join_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from fairlead.dialects import HookHalf
+    from fairlead.events import Event
+    from fairlead.hooks import Hook
+    from fairlead.work import Result
 
 _TRIES = 50
 """Places in a text where JSON may begin; nobody prints more answers than that."""
@@ -36,6 +43,7 @@ def buried(text: str) -> list[dict[str, Any]]:
             value, end = decoder.raw_decode(text, place) if _begins_line(text, place) else (None, place + 1)
         except (ValueError, RecursionError):
             value, end = None, place + 1
+        value = loose_json(wire.shallow(text[place:end])) if wire.is_too_deep(value) else value
         found += [value] if isinstance(value, dict) else []
         place = end
     return found
@@ -43,6 +51,19 @@ def buried(text: str) -> list[dict[str, Any]]:
 
 def _begins_line(text: str, place: int) -> bool:
     return not text[text.rfind("\n", 0, place) + 1 : place].strip()
+
+
+def read_deep(half: HookHalf, hook: Hook, event: Event, result: Result) -> Verdict:
+    """Of an answer that is nested too deeply, what restrains counts; anything else may not be what was meant."""
+    name = "stdout" if result.stdout.strip() else "stderr"
+    text = text_of(getattr(result, name))
+    short = wire.shallow(text)
+    if short == text or json_answer(short) is None:  # brackets in other text
+        return half.read_verdict(hook, event, result)
+    left = restraint(half.read_verdict(hook, event, result.but(**{name: short.encode()})))
+    if left is None:
+        raise HookFailed("its output is nested too deeply to be read as a verdict")
+    return left
 
 
 def restraint(verdict: Verdict) -> Verdict | None:

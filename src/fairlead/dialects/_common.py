@@ -144,9 +144,10 @@ def loose_json(text: str) -> Any:
     except InputError:
         import json
     try:
-        return json.loads(text, strict=False)
+        value = json.loads(text, strict=False)
     except (ValueError, RecursionError):
         return None
+    return None if wire.is_too_deep(value) else value
 
 
 def text_in(fields: Mapping[str, Any], key: str) -> str:

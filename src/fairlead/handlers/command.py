@@ -133,7 +133,7 @@ def _conclude(hook: Hook, event: Event, work: Run, outcome: Result) -> Verdict:
         raise HookFailed("cancelled")
     if outcome.timed_out or outcome.signal:
         return _refusal(hook, event, work, outcome)
-    verdict = dialects.hook_half(hook.origin.dialect).read_verdict(hook, event, outcome)
+    verdict = dialects.read_verdict(hook, event, outcome)
     if verdict.decision in ("none", "allow") and _must_answer(hook, event) and _is_half_a_verdict(outcome):
         raise HookFailed("its output begins like a verdict and cannot be read")
     if work.left_out and event.blockable and verdict.decision in ("none", "allow"):
@@ -144,7 +144,7 @@ def _conclude(hook: Hook, event: Event, work: Run, outcome: Result) -> Verdict:
 def _refusal(hook: Hook, event: Event, work: Run, outcome: Result) -> Verdict:
     """What it has refused stays refused, also when it did not end by itself; nothing else counts then."""
     try:
-        verdict = dialects.hook_half(hook.origin.dialect).read_verdict(hook, event, outcome.but(exit_code=0))
+        verdict = dialects.read_verdict(hook, event, outcome.but(exit_code=0))
     except HookFailed:
         verdict = NONE
     if verdict.denies:

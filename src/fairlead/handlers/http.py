@@ -203,18 +203,17 @@ def _verdict(hook: Hook, event: Event, answer: Answer) -> Verdict:
     if not 200 <= answer.status < 300:
         leads_away = "; the hook needs the address that it leads to" if 300 <= answer.status < 400 else ""
         raise HookFailed(f"{_status(answer.status)}{leads_away}")
-    half = dialects.hook_half(hook.origin.dialect)
     value = None if answer.problem else _object(answer.body)
     if value is not None or not (answer.problem or answer.body.strip()):
         stdout = b"" if value is None else wire.encode(value)
-        return half.read_verdict(hook, event, Result(stdout=stdout))
+        return dialects.read_verdict(hook, event, Result(stdout=stdout))
     return _restraint(hook, event, answer)
 
 
 def _restraint(hook: Hook, event: Event, answer: Answer) -> Verdict:
     """What has been refused stays refused, though something is wrong around it; nothing else counts then."""
     try:
-        verdict = dialects.hook_half(hook.origin.dialect).read_verdict(hook, event, Result(stdout=answer.body))
+        verdict = dialects.read_verdict(hook, event, Result(stdout=answer.body))
     except HookFailed:
         verdict = NONE
     if verdict.decision in ("deny", "ask", "defer") or verdict.stop:

@@ -63,7 +63,7 @@ class McpTool(Record):
             raise HookFailed(f"the tool {self.tool!r} of the MCP server {self.server!r} reports an error{said}")
         if not text.strip() and outcome.structured is not None:
             text = wire.encode_text(outcome.structured)
-        verdict = dialects.hook_half(hook.origin.dialect).read_verdict(hook, event, _as_stdout(text))
+        verdict = dialects.read_verdict(hook, event, _as_stdout(text))
         if verdict.decision == "allow" and isinstance(work, _Asking) and work.missing:
             return verdict.but(decision="none", said="")  # who has seen nothing cannot say yes
         return verdict

@@ -53,6 +53,7 @@ def ask(profile: Profile, question: Question, deadline: float) -> Reply:
     try:
         return loop.run_until_complete(asking.answer())
     finally:
+        loop.run_until_complete(loop.shutdown_asyncgens())  # the rest of an answer that was not read to its end
         loop.close()
 
 

@@ -89,10 +89,13 @@ def _kind(path: str, text: str) -> str:
 def _imports(text: str, folder: str, project: str) -> Iterator[str]:
     """Modules beside it, and files that it names."""
     import ast
+    import warnings
 
     try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as `"\d"`, which is for its author
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
