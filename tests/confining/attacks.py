@@ -5,7 +5,6 @@ Its one argument is a file with the facts that an attacker would know. `done` is
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import fcntl
 import json
@@ -29,6 +28,8 @@ def is_open(descriptor: int) -> bool:
 
 
 INHERITED = {int(name) for name in os.listdir("/proc/self/fd") if is_open(int(name))} - {0, 1, 2}
+import ctypes  # noqa: E402  # only now: newer versions of libffi open a file of their own
+
 with open(sys.argv[1], encoding="utf-8") as file:
     FACTS = json.load(file)
 PROJECT, HOME, OUTSIDE = FACTS["project"], FACTS["home"], FACTS["pid"]
