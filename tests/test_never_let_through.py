@@ -288,3 +288,8 @@ def test_a_setting_that_is_nested_too_deeply_turns_no_hook_off(
     event = {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "ls"}}
     ran = fairlead("hook", "--agent", "codex", stdin=event)
     assert ran.json["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert ("settings.json:1:" in ran.err and "is left out" in ran.err) == (depth >= DEPTH)
+    checked = fairlead("check", "--json").json
+    assert [(one["line"], one["column"]) for one in checked if "is left out" in one["message"]] == (
+        [(1, 7 + 5 * (DEPTH - 1))] if depth >= DEPTH else []
+    )

@@ -56,7 +56,8 @@ class BadDocument(ConfigError):  # noqa: N818  # the family's name says that it 
 
 
 def parse_json(text: str) -> Any:
-    """Keys that stand there twice cost nothing: see `repeated_keys`. What is nested too deeply costs only itself."""
+    """Keys that stand there twice cost nothing, and what is nested too deeply only itself: see `repeated_keys` and
+    `too_deep`."""
     try:
         return wire.decode(text)
     except InputError as error:
@@ -97,6 +98,12 @@ def repeated_keys(text: str) -> list[tuple[str, int, int]]:
     except InputError:
         return _second_places(text)
     return []
+
+
+def too_deep(text: str) -> list[tuple[int, int]]:
+    """The line and column of each value that is left out, because it is nested too deeply."""
+    places = [begin for begin, _ in wire.too_deep_parts(text)]
+    return [(text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)) for place in places]
 
 
 def _second_places(text: str) -> list[tuple[str, int, int]]:

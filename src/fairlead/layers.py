@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from fairlead import dialects, documents, folders, trust
+from fairlead import dialects, documents, folders, trust, wire
 from fairlead._record import Record
 from fairlead.dialects import HOOK_HALVES, Places, Reading, Source
 from fairlead.errors import ConfigError, Problem
@@ -274,7 +274,7 @@ def _remember(last_good: MutableMapping[str, str], path: str, text: str | None) 
 def _parsed(name: str, source: Source, text: str | None, places: Places) -> Reading:
     if text is None:
         return Reading()
-    return _with_repeated(dialects.hook_half(name).read(source, text, places), source, text)
+    return _with_oddities(dialects.hook_half(name).read(source, text, places), source, text)
 
 
 def _instead(name: str, source: Source, problem: Problem) -> tuple[Hook, ...]:
@@ -289,16 +289,23 @@ def _instead(name: str, source: Source, problem: Problem) -> tuple[Hook, ...]:
     return (Hook(name="fairlead.toml", events=tuple(sorted(GUARDED)), handler=what, origin=origin, on_error="deny"),)
 
 
-def _with_repeated(reading: Reading, source: Source, text: str) -> Reading:
+def _with_oddities(reading: Reading, source: Source, text: str) -> Reading:
     if not source.path.endswith(".json"):
         return reading
     problems = [
         Problem(file=source.path, line=line, column=column, message=f"the key {key!r} is there twice", hint=_TWICE)
         for key, line, column in documents.repeated_keys(text)
     ]
+    problems += [
+        Problem(file=source.path, line=line, column=column, message=_TOO_DEEP, hint="hooks in it do not run")
+        for line, column in documents.too_deep(text)[:_MOST_TOO_DEEP]
+    ]
     return reading.but(problems=(*reading.problems, *problems)) if problems else reading
 
 
+_TOO_DEEP = f"nested more than {wire.DEPTH} deep: what stands here is left out"
+_MOST_TOO_DEEP = 5
+"""That are named."""
 _TWICE = "of two lists or objects both count here, of anything else the last; other readers may differ"
 
 

@@ -187,19 +187,29 @@ def _inside(value: Any) -> Iterable[Any]:
 
 def shallow(text: str) -> str:
     """With null for whatever is nested too deeply, so that the rest can be read."""
+    kept, start = [], 0
+    for begin, end in too_deep_parts(text):
+        kept += [text[start:begin], "null"]
+        start = end
+    return "".join((*kept, text[start:]))
+
+
+def too_deep_parts(text: str) -> list[tuple[int, int]]:
+    """Where what is nested too deeply begins and ends; none, if the last of them does not end."""
+    if text.count("{") + text.count("[") <= DEPTH:
+        return []
     import re
 
-    kept, depth, start = [], 0, 0
+    found, depth, begin = [], 0, 0
     for sign in re.finditer(r'"(?:[^"\\]|\\.)*+"?|[][{}]', text, re.DOTALL):
         if sign[0] in "[{":
             depth += 1
-            if depth == DEPTH + 1:
-                kept += [text[start : sign.start()], "null"]
+            begin = sign.start() if depth == DEPTH + 1 else begin
         elif sign[0] in "]}":
             if depth == DEPTH + 1:
-                start = sign.end()
+                found.append((begin, sign.end()))
             depth -= 1
-    return text if depth > DEPTH else "".join((*kept, text[start:]))
+    return [] if depth > DEPTH else found
 
 
 def _finite(value: Any) -> Any:
