@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -14,7 +14,7 @@ import fairlead
 from fairlead.answering import Request
 from fairlead.events import Event
 from fairlead.warm import watched
-from fairlead.warm.loaded import CHECKED_EVERY, MOST, READ_EVERY, Declined, Loaded
+from fairlead.warm.loaded import CHECKED_EVERY, LATELY, MOST, READ_EVERY, Declined, Loaded
 from fairlead.warm.watched import Looked
 from tests.conftest import Home
 
@@ -219,6 +219,79 @@ def test_in_any_case_files_are_read_again_after_a_while(place: Home, clock: Cloc
     clock.passes(READ_EVERY + 1)
     names(loaded, asked(place))
     assert loaded.loads == 2
+
+
+# --- while nobody waits ----------------------------------------------------------------------------------
+
+
+def test_what_has_to_be_read_again_is_read_before_somebody_waits_for_it(
+    place: Home, clock: Clock, later: Callable[[], int]
+) -> None:
+    place.write("~/.config/fairlead/fairlead.toml", GUARD)
+    loaded = Loaded(clock, later)
+    names(loaded, asked(place))
+    loads = []
+    for _ in range(int(5 * READ_EVERY)):
+        clock.passes(1.0)
+        loaded.refresh()
+        before = loaded.loads
+        assert len(names(loaded, asked(place))) == 1
+        assert loaded.loads == before
+        loads.append(before)
+    assert 5 <= loads[-1] <= 8  # and not each time
+
+
+def test_a_change_is_read_before_somebody_waits_for_it(place: Home, clock: Clock, later: Callable[[], int]) -> None:
+    place.write("~/.config/fairlead/fairlead.toml", GUARD)
+    loaded = Loaded(clock, later)
+    names(loaded, asked(place))
+    place.write("~/.config/fairlead/fairlead.toml", GUARD * 3)
+    clock.passes(1.0)
+    loaded.refresh()
+    assert loaded.loads == 2
+    assert len(names(loaded, asked(place))) == 3
+    assert loaded.loads == 2
+
+
+def test_what_nobody_has_asked_about_for_long_is_left_alone(
+    place: Home, clock: Clock, later: Callable[[], int]
+) -> None:
+    loaded = Loaded(clock, later)
+    names(loaded, asked(place))
+    clock.passes(LATELY + 1)
+    loaded.refresh()
+    assert loaded.loads == 1
+
+
+def test_what_is_read_ahead_is_for_who_has_asked(place: Home, clock: Clock, later: Callable[[], int]) -> None:
+    """Each with its own variables, and none with the event that it was asked with."""
+    place.write("~/.config/fairlead/fairlead.toml", GUARD)
+    place.write("~/other/fairlead/fairlead.toml", GUARD * 3)
+    other = asked(place, environ={**place.environ, "XDG_CONFIG_HOME": str(place.home / "other")}).but(raw=b"x" * 1000)
+    loaded = Loaded(clock, later)
+    assert [len(names(loaded, one)) for one in (asked(place), other)] == [1, 3]
+    clock.passes(READ_EVERY - 1)
+    loaded.refresh()
+    assert loaded.loads == 4
+    assert [len(names(loaded, one)) for one in (asked(place), other)] == [1, 3]
+    assert loaded.loads == 4
+    assert {kept.request.raw for row in loaded._kept.values() for kept in row} == {b""}
+
+
+def test_what_cannot_be_read_ahead_is_said_to_the_next_event(
+    place: Home, clock: Clock, later: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = Loaded(clock, later)
+    names(loaded, asked(place))
+    clock.passes(READ_EVERY + 1)
+
+    def broken(_request: Request) -> NoReturn:
+        raise OSError("no memory")
+
+    monkeypatch.setattr(loaded, "_load", broken)
+    loaded.refresh()
+    with pytest.raises(OSError, match="no memory"):
+        names(loaded, asked(place))
 
 
 # --- whose they are --------------------------------------------------------------------------------------

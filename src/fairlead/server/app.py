@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from fairlead.server.store import Store
     from fairlead.warm.listening import Listener
 
+REFRESHED_EVERY = 1.0
+"""Seconds between two looks at the files of hooks, beside those that each event has."""
 _PAGES = os.path.join(os.path.dirname(__file__), "pages")
 _KINDS = {
     ".html": "text/html; charset=utf-8",
@@ -67,7 +70,8 @@ def build(
     teller = Teller(desk, telling or Settings())
     inbox.untold = lambda: teller.trouble
     token_hash = security.hashed(token)
-    events = HookEvents(hook_key, Home.of(os.environ if environ is None else environ), loaded or Loaded())
+    loaded = loaded or Loaded()
+    events = HookEvents(hook_key, Home.of(os.environ if environ is None else environ), loaded)
     statistics = Statistics(inbox, desk, token_hash=token_hash, environ=environ, metrics_key=metrics_key)
 
     @asynccontextmanager
@@ -76,7 +80,9 @@ def build(
         await teller.start()
         if listener is not None:
             await listener.start()
+        refreshing = asyncio.create_task(_refresh(loaded))
         yield
+        refreshing.cancel()
         if listener is not None:
             await listener.stop()
         await statistics.stop()
@@ -94,6 +100,12 @@ def build(
         *(Route(path, _page(name), methods=["GET"]) for path, name in _pages()),
     ]
     return Guarded(Router(routes=routes, lifespan=lifespan), frozenset(hosts), events)
+
+
+async def _refresh(loaded: Loaded) -> None:
+    while True:
+        await asyncio.sleep(REFRESHED_EVERY)
+        loaded.refresh()
 
 
 async def _health(_request: Request) -> Response:

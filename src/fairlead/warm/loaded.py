@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from contextvars import copy_context
 from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import fairlead
+from fairlead import surroundings
 from fairlead.answering import Request, add_unwritten, heard, loaded, project_for
 from fairlead.dialects import Places
 from fairlead.documents import cache_dir
@@ -16,6 +18,7 @@ from fairlead.folders import home_of
 from fairlead.handlers.approval import Approval
 from fairlead.handlers.function import Function, Named
 from fairlead.stops import StopFiles
+from fairlead.surroundings import Surroundings
 from fairlead.warm.watched import Files, Looked, signature
 
 if TYPE_CHECKING:
@@ -31,6 +34,10 @@ CHECKED_EVERY = 0.1
 """Seconds between two looks at the files."""
 READ_EVERY = 10.0
 """Seconds after which they are read again in any case: what is allowed until a certain time ends without a change."""
+LATELY = 600.0
+"""Seconds since the last event about a project in which its hooks are read while nobody waits for them."""
+AHEAD = 2.0
+"""Seconds by which that is done before an event would have to."""
 _SHARE = 100
 """Nor more often than that it takes one part in so many of the time."""
 MOST = 64
@@ -57,8 +64,17 @@ class _Kept:
     """One load."""
 
     def __init__(
-        self, hooks: Hooks, looked: Looked, files: Files, now: float, took: float, wall: Callable[[], int]
+        self,
+        request: Request,
+        hooks: Hooks,
+        looked: Looked,
+        files: Files,
+        now: float,
+        took: float,
+        wall: Callable[[], int],
     ) -> None:
+        self.request = request.but(raw=b"")
+        self.used = now
         self.hooks = hooks
         self.counts = StopFiles(hooks.setting.environ)
         self.looked = looked
@@ -72,7 +88,14 @@ class _Kept:
         if now - self._checked < CHECKED_EVERY:
             return True
         self._checked = now
-        if now - self._loaded > self._lasts:
+        return self._is_good_until(now)
+
+    def is_due(self, now: float) -> bool:
+        """Whether an event that comes now, or soon, would have it read again."""
+        return not self._is_good_until(now + AHEAD)
+
+    def _is_good_until(self, moment: float) -> bool:
+        if moment - self._loaded > self._lasts:
             return False
         if self._settles_at and self._wall() > self._settles_at:
             return False
@@ -128,14 +151,35 @@ class Loaded:
     def _current(self, request: Request, project: str) -> _Kept:
         key: Key = project, _wanted(request)
         row = self._kept.pop(key, [])
-        found = _for(request.environ, row)
-        if found is not None and found.is_as_before(self._clock()):
+        found, now = _for(request.environ, row), self._clock()
+        if found is not None and found.is_as_before(now):
+            found.used = now
             self._kept[key] = row
             return found
         fresh = self._load(request.but(project=project))  # whole, before anybody sees it
         self._kept[key] = [fresh, *(kept for kept in row if kept is not found)]
         self._make_room()
         return fresh
+
+    def refresh(self) -> None:
+        """Read again what the next event would read again, while nobody waits for it."""
+        now = self._clock()
+        for row in list(self._kept.values()) if self._code is not None else ():
+            for place, kept in enumerate(row):
+                if now - kept.used <= LATELY and kept.is_due(now):
+                    row[place] = self._again(kept)
+
+    def _again(self, kept: _Kept) -> _Kept:
+        try:
+            fresh = copy_context().run(self._load_for, kept.request)
+        except Exception:  # noqa: BLE001  # the next event finds the same, and says it
+            return kept
+        fresh.used = kept.used
+        return fresh
+
+    def _load_for(self, request: Request) -> _Kept:
+        surroundings.enter(Surroundings(environ=request.environ))
+        return self._load(request)
 
     def _load(self, request: Request) -> _Kept:
         now, looked = self._clock(), Looked(request.environ)
@@ -153,7 +197,7 @@ class Loaded:
             hooks = loaded(request, places, self._texts)
             add_unwritten(hooks, request, looked)
         files.leave_out(cache_dir(looked))
-        return _Kept(hooks, looked, files, now, self._clock() - now, self._wall)
+        return _Kept(request, hooks, looked, files, now, self._clock() - now, self._wall)
 
     def _make_room(self) -> None:
         while len(self) > MOST:
