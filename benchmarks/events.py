@@ -41,8 +41,8 @@ _BEHIND_OUR_DOOR = "a trivial handler behind our own connections"
 _NO_JOURNAL = '\n[journal]\nmode = "off"\n'
 _WITHOUT = f"{_EVENT}, no journal"
 _JOURNAL = (
-    "What lies between an event with and without the journal is that it is written before the answer: two lines in two files, encoded, "
-    'hashed and chained, under a lock that other processes share. `mode = "off"` in `[journal]` does without.'
+    "The journal is written before the answer: two lines in two files, encoded, hashed and chained, under a lock that "
+    'other processes share. `mode = "off"` in `[journal]` does without.'
 )
 _DOOR = (
     "The trivial handler runs on uvicorn as it comes. `fairlead serve` has a class of its own for connections on the "
