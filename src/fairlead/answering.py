@@ -19,14 +19,13 @@ from fairlead.verdicts import TEXTS, Decision, unique_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, MutableMapping
+    from collections.abc import Callable, Mapping, MutableMapping
     from typing import Any
 
     from fairlead.dialects import AgentHalf, Places, Reply
     from fairlead.events import Event
 
     Finding = Callable[["Request", Event], Hooks]
-    Steps = Generator["Firing", Decision, "Answer"]
 
 
 ASKS = "FAIRLEAD_APPROVALS"
@@ -70,97 +69,66 @@ class Result(Record):
     notes: tuple[str, ...] = ()
 
 
-class Firing(Record):
-    """What is left to do between an event and its answer."""
+class Understood(Record):
+    """An event that has been read, with its hooks found and none of them started."""
 
+    request: Request
+    half: AgentHalf
     hooks: Hooks
     event: Event
     deadline: float
 
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Of the hooks that look at it."""
+        return self.hooks.plan(self.event).kinds
+
+    def answer_now(self) -> Answer:
+        """Without an event loop."""
+        try:
+            return self._answered(self.hooks.fire_sync(self.event, deadline=self.deadline))
+        except FairleadError as error:
+            return _failed(self.request, self.half, error)
+
+    async def answer(self) -> Answer:
+        """The same on the running event loop."""
+        try:
+            return self._answered(await self.hooks.fire(self.event, deadline=self.deadline))
+        except FairleadError as error:
+            return _failed(self.request, self.half, error)
+
+    def _answered(self, decision: Decision) -> Answer:
+        spoken, decision = told(self.half, self.hooks, self.event, decision)
+        reply = self.half.write_reply(spoken, decision)
+        problems = _recorded(self.request, self.hooks, self.event, decision, reply)
+        return Answer(reply=reply, notes=(*decision.notes, *problems))
+
 
 def as_hook(request: Request) -> Answer:
     """Be one hook: run Fairlead's and other systems' hooks, not those that the agent runs itself."""
-    steps = hook_steps(request)
-    try:
-        firing = next(steps)
-    except StopIteration as done:
-        return done.value  # type: ignore[no-any-return]
-    return finish_now(steps, firing)
+    found = understand(request, _found)
+    return found if isinstance(found, Answer) else found.answer_now()
 
 
-def finish_now(steps: Steps, firing: Firing) -> Answer:
-    """From the first firing on, without an event loop."""
-    try:
-        while True:
-            try:
-                decision = firing.hooks.fire_sync(firing.event, deadline=firing.deadline)
-            except FairleadError as error:
-                firing = steps.throw(error)
-            else:
-                firing = steps.send(decision)
-    except StopIteration as done:
-        return done.value  # type: ignore[no-any-return]
-
-
-async def finish(steps: Steps, firing: Firing) -> Answer:
-    """The same on the running event loop."""
-    try:
-        while True:
-            try:
-                decision = await firing.hooks.fire(firing.event, deadline=firing.deadline)
-            except FairleadError as error:
-                firing = steps.throw(error)
-            else:
-                firing = steps.send(decision)
-    except StopIteration as done:
-        return done.value  # type: ignore[no-any-return]
-
-
-def hook_steps(request: Request, find: Finding | None = None) -> Steps:
-    """`as_hook` for whoever fires the event; `find` knows the hooks that apply to it."""
+def understand(request: Request, find: Finding) -> Understood | Answer:
+    """The first half of `as_hook`, or all of it, where the event cannot be judged. `find` knows the hooks for it."""
     half = dialects.agent_half(request.agent)
-    if _is_too_deep(request):
+    if request.environ.get(MARK, "").count("/") >= DEEPEST:
         return Answer(reply=half.write_failure(request.event_name, "a hook has called Fairlead, which has called it …"))
     try:
-        event, hooks, deadline = _understood(request, half, find or _found)
-        return _answered(request, half, hooks, event, (yield Firing(hooks=hooks, event=event, deadline=deadline)))
+        event = half.read_event(request.raw, request.event_name, request.environ)
+        project = request.project or _project_of(request)
+        hooks = find(request.but(project=project) if project != request.project else request, event)
+        deadline = deadline_for(half, event, request.started, request.patience)
     except FairleadError as error:
         other = _who_else(request) if isinstance(error, InputError) else ""
-        if other:
-            return (yield from hook_steps(request.but(agent=other), find))
-        reply = half.write_failure(request.event_name, _sentence(error))
-        return Answer(reply=reply, notes=_failure_recorded(request, _sentence(error), reply))
+        return understand(request.but(agent=other), find) if other else _failed(request, half, error)
+    return Understood(request=request, half=half, hooks=hooks, event=event, deadline=deadline)
 
 
-def said_now(request: Request, find: Finding, instant: frozenset[str]) -> tuple[Event, Answer] | None:
-    """The event and what `as_hook` says to it, in one go, where only handlers of `instant` kinds look at it. None where
-    that has to be asked for otherwise, also if it is what is wrong with the event."""
-    half = dialects.agent_half(request.agent)
-    try:
-        event, hooks, deadline = _understood(request, half, find)
-    except FairleadError:
-        return None
-    if _is_too_deep(request) or not hooks.plan(event).kinds <= instant:
-        return None
-    return event, _answered(request, half, hooks, event, hooks.fire_sync(event, deadline=deadline))
-
-
-def _is_too_deep(request: Request) -> bool:
-    return request.environ.get(MARK, "").count("/") >= DEEPEST
-
-
-def _understood(request: Request, half: AgentHalf, find: Finding) -> tuple[Event, Hooks, float]:
-    """Which event it is, the hooks that there are for it, and until when they may think."""
-    event = half.read_event(request.raw, request.event_name, request.environ)
-    project = request.project or _project_of(request)
-    hooks = find(request.but(project=project) if project != request.project else request, event)
-    return event, hooks, deadline_for(half, event, request.started, request.patience)
-
-
-def _answered(request: Request, half: AgentHalf, hooks: Hooks, event: Event, decision: Decision) -> Answer:
-    spoken, decision = told(half, hooks, event, decision)
-    reply = half.write_reply(spoken, decision)
-    return Answer(reply=reply, notes=(*decision.notes, *_recorded(request, hooks, event, decision, reply)))
+def _failed(request: Request, half: AgentHalf, error: FairleadError) -> Answer:
+    reply = half.write_failure(request.event_name, _sentence(error))
+    return Answer(reply=reply, notes=_failure_recorded(request, _sentence(error), reply))
 
 
 def _found(request: Request, event: Event) -> Hooks:

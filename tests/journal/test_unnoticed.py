@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead import wire
-from fairlead.answering import Request, as_hook, said_now
+from fairlead.answering import Request, as_hook
 from fairlead.api import Hooks
 from fairlead.dialects import Reply
 from fairlead.events import EVENTS, Event, OtherEvent
@@ -19,7 +19,6 @@ from fairlead.journal.reading import Log, Wanted
 from fairlead.journal.verifying import verify
 from fairlead.verdicts import Decision
 from tests.conftest import Home
-from tests.dialects import samples
 
 EVENT: dict[str, Any] = {
     "session_id": "s",
@@ -131,56 +130,10 @@ def test_each_event_knows_its_name() -> None:
     assert OtherEvent(event_name="Something").name == "Something"
 
 
-# --- in one go -------------------------------------------------------------------------------------------
-
-GUARD = '[[hook]]\non = "PreToolUse"\nguard = ["filesystem"]\n'
-INSTANT = frozenset({"guard"})
-
-
-def loaded(request: Request, event: Event) -> Hooks:
-    from fairlead.answering import _found
-
-    return _found(request, event)
-
-
 def entries(place: Home) -> list[dict[str, Any]]:
     log = Log(settings.folder(place.environ))
     wholes = (log.whole(entry) for entry in log.all(Wanted()))
     return [{key: value for key, value in one.items() if key not in INCIDENTAL} for one in wholes]
-
-
-@pytest.mark.parametrize("command", ["ls", "rm -rf /"])
-@pytest.mark.parametrize("agent", [agent for agent in samples.SHELL if agent != "m"])  # there a person is asked
-def test_every_agent_hears_the_same_in_one_go(place: Home, agent: str, command: str) -> None:
-    place.write("~/.config/fairlead/fairlead.toml", GUARD)
-    raw = json.dumps(samples.SHELL[agent](command)).encode()
-    asked = Request(
-        agent=agent, raw=raw, event_name=samples.EVENT.get(agent, ""), environ=place.environ,
-        project=str(place.project),
-    )  # fmt: skip
-    usual = as_hook(asked)
-    said = said_now(asked, loaded, INSTANT)
-    assert said is not None
-    assert said[1] == usual
-    first, second = entries(place)
-    for one in (first, second):
-        one["details"].pop("n")
-        for hook in one["details"]["hooks"]:
-            hook.pop("ms", None)
-        one.pop("times", None)
-    assert first == second
-
-
-def test_what_has_to_be_waited_for_or_cannot_be_read_is_not_said_in_one_go(place: Home) -> None:
-    place.write("~/.config/fairlead/fairlead.toml", '[[hook]]\non = "PreToolUse"\nrun = "true"\n')
-    asked = Request(agent="claude-code", raw=b"", environ=place.environ, project=str(place.project))
-    assert said_now(asked.but(raw=json.dumps(EVENT).encode()), loaded, INSTANT) is None
-    assert said_now(asked.but(raw=b"nonsense"), loaded, INSTANT) is None
-    deep = {**place.environ, "FAIRLEAD_HOOK_RUN": "/1" * 9}
-    stop = json.dumps({"hook_event_name": "Stop"}).encode()
-    assert said_now(asked.but(raw=stop), loaded, INSTANT) is not None
-    assert said_now(asked.but(raw=stop, environ=deep), loaded, INSTANT) is None
-    assert len(entries(place)) == 1  # nothing is written by who has not answered
 
 
 def test_without_payloads_nothing_of_the_event_is_written(place: Home) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl
 
 from fairlead import dialects, surroundings, wire
 from fairlead._record import Record
-from fairlead.answering import Answer, Request, said_now
+from fairlead.answering import Answer, Request, understand
 from fairlead.cli._options import UsageMistake, parse
 from fairlead.cli._options import request as requested
 from fairlead.errors import InputError
@@ -95,10 +95,12 @@ class HookEvents:
     def _said_now(self, asked: Request) -> bytes | None:
         surroundings.enter(self._surroundings)
         try:
-            said = said_now(asked, self._find, answers.INSTANT)
+            found = understand(asked, self._find)
         except Declined:
             return None
-        return None if said is None else body_of(asked.agent, *said)
+        if isinstance(found, Answer):
+            return body_of(asked.agent, _event_in(asked.raw), found)
+        return body_of(asked.agent, found.event, found.answer_now()) if found.kinds <= answers.INSTANT else None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         started = time.monotonic()

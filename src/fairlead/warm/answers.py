@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from fairlead import dialects
 from fairlead._record import Record
-from fairlead.answering import Answer, Firing, finish, finish_now, hook_steps, printed
+from fairlead.answering import Answer, Understood, printed, understand
 from fairlead.cli._options import UsageMistake, parse, request
 from fairlead.warm import framing
 from fairlead.warm.loaded import Declined
 
 if TYPE_CHECKING:
-    from fairlead.answering import Finding, Request, Steps
+    from fairlead.answering import Finding, Request
     from fairlead.cli._options import Options
     from fairlead.dialects import AgentHalf
     from fairlead.warm.framing import Asked
@@ -25,17 +25,16 @@ LATE = "the server of Fairlead has not answered in time"
 
 
 class Begun(Record):
-    """An event that has been read, with its hooks found and none of them started."""
+    """An event of somebody who waits for its answer."""
 
     request: Request
     half: AgentHalf
-    steps: Steps
-    next: Firing | Answer
+    next: Understood | Answer
 
     @property
     def kinds(self) -> frozenset[str]:
         """Of the hooks that look at it."""
-        return frozenset() if isinstance(self.next, Answer) else self.next.hooks.plan(self.next.event).kinds
+        return frozenset() if isinstance(self.next, Answer) else self.next.kinds
 
     @property
     def is_instant(self) -> bool:
@@ -66,7 +65,7 @@ class Begun(Record):
         if isinstance(self.next, Answer):
             return self.next
         try:
-            return await finish(self.steps, self.next)
+            return await self.next.answer()
         except Exception as error:  # noqa: BLE001  # as `fairlead hook` says it
             return _internal(self.half, self.request, error)
 
@@ -75,7 +74,7 @@ class Begun(Record):
         if isinstance(self.next, Answer):
             return self.next
         try:
-            return finish_now(self.steps, self.next)
+            return self.next.answer_now()
         except Exception as error:  # noqa: BLE001  # the same
             return _internal(self.half, self.request, error)
 
@@ -102,16 +101,13 @@ def _options(words: tuple[str, ...]) -> Options:
 def begin(request: Request, find: Finding) -> Begun:
     """Raises Declined."""
     half = dialects.agent_half(request.agent)
-    steps = hook_steps(request, find)
     try:
-        first: Firing | Answer = next(steps)
-    except StopIteration as done:
-        first = done.value
+        first = understand(request, find)
     except Declined:
         raise
     except Exception as error:  # noqa: BLE001  # the same
         first = _internal(half, request, error)
-    return Begun(request=request, half=half, steps=steps, next=first)
+    return Begun(request=request, half=half, next=first)
 
 
 def _internal(half: AgentHalf, request: Request, error: Exception) -> Answer:
