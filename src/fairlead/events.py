@@ -46,8 +46,9 @@ class Event(Record):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if isinstance(cls.name, str):  # asked for ten times with each event, where a property costs five times as much
-            cls.name = cls.__name__
+        given: Any = getattr(cls, "name", None)
+        if "name" not in vars(cls) and not isinstance(given, property):
+            cls.name = cls.__name__  # asked for ten times with each event: a property would cost five times as much
 
     @property
     def matcher_value(self) -> str:

@@ -55,6 +55,11 @@ def decoded(raw: bytes) -> Any:
     return _LAST[1] if _LAST[0] is raw else decode(raw)
 
 
+def forget() -> None:
+    """What was decoded last is another's now, who may change it."""
+    _LAST[:] = b"", None
+
+
 def decode_object(raw: bytes | str, what: str = "the event") -> dict[str, Any]:
     if not raw.strip():
         raise InputError(f"{what} is empty; expected a JSON object")

@@ -125,6 +125,17 @@ def test_says_is_the_same_as_to_compare_its_payload(name: str, more: dict[str, A
         assert event.says(payload) == (event.payload() == payload)
 
 
+def test_an_event_may_have_a_name_of_its_own() -> None:
+    class Mine(Event):
+        name = "Custom"
+
+    class Below(OtherEvent):
+        pass
+
+    assert Mine().name == "Custom"
+    assert Below(event_name="Something").name == "Something"
+
+
 def test_each_event_knows_its_name() -> None:
     assert {name: cls.name for name, cls in EVENTS.items()} == {name: name for name in EVENTS}
     assert OtherEvent(event_name="Something").name == "Something"
@@ -134,6 +145,34 @@ def entries(place: Home) -> list[dict[str, Any]]:
     log = Log(settings.folder(place.environ))
     wholes = (log.whole(entry) for entry in log.all(Wanted()))
     return [{key: value for key, value in one.items() if key not in INCIDENTAL} for one in wholes]
+
+
+OTHERS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "a field that we call otherwise": (
+        "codemie",
+        {"hook_event_name": "PostToolUse", "session_id": "s", "tool_name": "Bash", "tool_output": "a b"},
+        {"tool_response": "a b"},
+    ),
+    "a value that we call otherwise": (
+        "qwen",
+        {**EVENT, "permission_mode": "yolo"},
+        {"permission_mode": "bypassPermissions"},
+    ),
+    "a field that is not ours": ("claude-agent", {**EVENT, "event": "PreToolUse"}, {"tool_name": "Bash"}),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_an_agent_says_in_its_own_words_is_kept_in_ours_too(place: Home, name: str) -> None:
+    """Its dialect may have changed what was read, in its place: then that is no longer what was sent."""
+    agent, sent, ours = OTHERS[name]
+    raw = json.dumps(sent).encode()
+    as_hook(Request(agent=agent, raw=raw, environ=place.environ, project=str(place.project)))
+    (entry,) = entries(place)
+    found = entry["details"]
+    assert json.loads(found["sent"]) == sent
+    assert found["payload"].items() >= ours.items()
+    assert found["payload"] != sent
 
 
 def test_without_payloads_nothing_of_the_event_is_written(place: Home) -> None:

@@ -247,6 +247,45 @@ def test_a_journal_that_is_kept_open_is_opened_once(tmp_path: Path) -> None:
     assert settings.journal({"keep_mb": 5}, environ) is not kept
 
 
+KILLED = """
+import os, sys
+from fairlead.journal.writing import Journal
+from tests.journal.test_writing import ABOUT, details
+write = os.write
+def in_the_middle(fd, data):
+    if b'"event"' in data:
+        write(fd, data[:40])
+        os.kill(os.getpid(), 9)
+    return write(fd, data)
+if sys.argv[2] == "line":
+    os.write = in_the_middle
+else:
+    os.pwrite = lambda *_: os.kill(os.getpid(), 9)
+Journal(sys.argv[1]).append(ABOUT, details("killed"))
+"""
+
+
+@pytest.mark.parametrize(
+    "ends", [("line", "line"), ("line", "head"), ("head", "line", "line"), ("line", "head", "line")]
+)
+def test_several_writers_that_are_killed_one_after_the_other_cost_nobody_an_entry(
+    tmp_path: Path, ends: list[str]
+) -> None:
+    """In the middle of their line, or between that and the head."""
+    journal = Journal(str(tmp_path))
+    journal.append(ABOUT, details("before"))
+    for end in ends:
+        done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), end], check=False, timeout=60)
+        assert done.returncode == -signal.SIGKILL
+    numbers = [journal.append(ABOUT, details(text)) for text in ("one", "two")]
+    log = Log(str(tmp_path))
+    assert commands(log) == ["before", *["killed"] * ends.count("head"), "one", "two"]
+    assert len({entry["n"] for entry in log.all(Wanted())}) == 3 + ends.count("head")
+    assert verify(log).problems == ()
+    found = [log.entry(number) for number in numbers]
+    assert [one and one["details"]["payload"] for one in found] == [details(text)["payload"] for text in ("one", "two")]
+
+
 # --- files that go away -------------------------------------------------------------------------------
 
 

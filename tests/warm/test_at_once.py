@@ -262,6 +262,22 @@ def test_more_than_one_request_is_not_taken_for_one(guarding: Guarding) -> None:
             assert line.answer().body
 
 
+@pytest.mark.parametrize("known", [False, True], ids=["a head that is new", "a head that was seen"])
+def test_what_follows_half_a_head_belongs_to_it(guarding: Guarding, known: bool) -> None:
+    """Also where it looks like a request that was answered before."""
+    whole = guarding.head(LS, x_test=str(known)) + LS
+    with guarding.line() as line:
+        if known:
+            line.send(whole)
+            assert not line.answer().body
+        line.send(guarding.head(RM) + RM + b"POST /api/nothing HTTP/1.1\r\nX: ")
+        assert line.answer().body
+        line.send(whole)
+        assert line.answer().status == 404
+        line.send(guarding.head(RM) + RM)
+        assert line.answer().body
+
+
 def test_another_guard_in_the_file_counts_for_a_head_that_was_seen(tmp_path: Path) -> None:
     guarding = Guarding(tmp_path)
     toml = guarding.server.home / ".config/fairlead/fairlead.toml"
@@ -357,6 +373,17 @@ def test_what_is_not_said_behind_a_head_that_was_seen_is_asked_for_the_ordinary_
         site.send(request)
         assert site.answer().body == b"1"
         assert len(Slow.asked) == asked  # and not twice for the same
+
+
+@pytest.mark.parametrize("rest", [b"POST /a HT", b"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n1"])
+def test_who_does_not_finish_what_follows_an_answer_is_turned_away(
+    site: Line, rest: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, seconds in (("PATIENCE", 0.2), ("HASTE", 0.1), ("_LOOK", 0.05)):
+        monkeypatch.setattr(doors, name, seconds)
+    site.send(REQUEST + rest)
+    assert site.answer().body == b"1"
+    assert site.answer().status == 408
 
 
 def test_who_was_always_answered_is_never_turned_away(site: Line, monkeypatch: pytest.MonkeyPatch) -> None:

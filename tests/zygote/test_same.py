@@ -72,6 +72,7 @@ PLAIN: dict[str, str] = {
     "atexit after an exception": "import atexit; atexit.register(print, 'end'); 1/0",
     "atexit that fails": "import atexit\ndef f(): raise ValueError('at exit')\natexit.register(f); print('main')",
     "atexit that exits": "import atexit, os; atexit.register(lambda: os._exit(9))",
+    "atexit instead of all others": "import atexit; atexit._clear(); atexit.register(print, 'mine'); print('main')",
     "a thread": "import threading\nt = threading.Thread(target=lambda: print('in thread')); t.start(); t.join()",
     "a thread that is not joined": "import threading, time\n"
     "threading.Thread(target=lambda: (time.sleep(0.1), print('late'))).start(); print('main')",

@@ -110,10 +110,12 @@ class Log:
             if isinstance(first, int) and first > number:
                 continue
             lines = b"\n" + self._rest(segment, 0)[1]
-            at = lines.find(needle) + 1
-            found = parsed(lines[at : lines.find(b"\n", at)]) if at else {}
-            if found:
-                return self.whole(found | {"segment": segment})
+            at = lines.rfind(needle) + 1
+            while at:  # what was cut short by the end of its writer has the number of the next one
+                found = parsed(lines[at : lines.find(b"\n", at)])
+                if found:
+                    return self.whole(found | {"segment": segment})
+                at = lines.rfind(needle, 0, at) + 1
         return None
 
     def whole(self, entry: Entry) -> Entry:

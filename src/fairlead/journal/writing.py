@@ -190,18 +190,19 @@ class Journal:
         return Position(next(begun, max(present, default=0)))
 
     def _catch_up(self, at: Position) -> bool:
-        """Over entries whose writer was killed before the head knew of them."""
+        """Over entries whose writers were killed before the head knew of them. Whether the last was cut short."""
+        torn = False
         with open(self.path(at.segment, LINES), "rb") as file:
             file.seek(at.offset)
             for line in file:
                 if not line.endswith(b"\n"):
                     self._lines.append(b"\n", at.offset + len(line))
+                at.offset += len(line.rstrip(b"\n")) + 1
                 found, number = unchained(line), _number(line)
-                if found is None or number is None:
-                    at.offset = self._lines.size()
-                    return True
-                at.offset, at.count, at.chain = at.offset + len(line.rstrip(b"\n")) + 1, number, found[1]
-        return False
+                torn = found is None or number is None
+                if found is not None and number is not None:
+                    at.count, at.chain = number, found[1]
+        return torn
 
     def _turn_over(self, at: Position, torn: bool) -> tuple[Position, bool]:
         """The next segment; the oldest go when they are too many or too old."""

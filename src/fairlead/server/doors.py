@@ -119,6 +119,8 @@ class Door(HttpToolsProtocol, asyncio.BufferedProtocol):
         self._unfinished = 0
         """Bytes of a head that has no end yet, or of a body that nobody wants."""
         self._in_body = False
+        self._begun = False
+        """Whether the parser has begun to read a request, and not ended."""
         self._running: RequestResponseCycle | None = None
         """The request that is worked on, where others have come behind it."""
         self._at_once: AtOnce | None = getattr(self.config.app, "at_once", None)
@@ -167,7 +169,7 @@ class Door(HttpToolsProtocol, asyncio.BufferedProtocol):
         return bool(
             self._at_once is None
             or self._unfinished
-            or self._in_body
+            or self._begun
             or self._last is not None
             or self.pipeline
             or self.flow.write_paused
@@ -208,9 +210,12 @@ class Door(HttpToolsProtocol, asyncio.BufferedProtocol):
                 self._was_answered(rest=data)
 
     def _was_answered(self, rest: bytes) -> None:
-        """At once, and it may go on; but not with what it has sent in the same go."""
+        """At once, and it may go on; but not with much that it has sent in the same go."""
         self._unfinished = 0
-        self._hall.leave(self)
+        if self._begun:  # the beginning of another request
+            self._hall.enter(self, again=True)
+        else:
+            self._hall.leave(self)
         if rest:
             self.transport.close()
 
@@ -232,6 +237,10 @@ class Door(HttpToolsProtocol, asyncio.BufferedProtocol):
             self._hall.enter(self)
         else:
             self._hall.leave(self)
+
+    def on_message_begin(self) -> None:
+        self._begun = True
+        super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         self._in_body = True
@@ -255,6 +264,7 @@ class Door(HttpToolsProtocol, asyncio.BufferedProtocol):
             and self.parser.get_method() == b"POST"
             and self.parser.get_http_version() == "1.1"
             and self.parser.should_keep_alive()
+            and not self.parser.should_upgrade()
         )
 
     def on_body(self, body: bytes) -> None:
@@ -266,7 +276,7 @@ class Door(HttpToolsProtocol, asyncio.BufferedProtocol):
             self._let_in()
 
     def on_message_complete(self) -> None:
-        self._in_body = False
+        self._in_body = self._begun = False
         self._unfinished = 0
         if self._held is not None:
             answer = self._said_at_once(bytes(self._held))

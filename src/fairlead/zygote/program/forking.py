@@ -102,9 +102,7 @@ class Zygote:
         _import_all()
         import re
         import socket
-        import threading
 
-        self._threading = threading
         self._telling = re.compile(TELLING)
         self._ours = frozenset(name.partition(".")[0] for name in sys.modules.keys() - known)
         self._path = list(sys.path)
@@ -392,12 +390,10 @@ class Zygote:
 
     def __exit__(self, _kind: object, error: BaseException | None, below: TracebackType | None) -> None:
         if error is None:
-            self._end_at_once()
             return
         if isinstance(error, SystemExit):
             code = error.code
             self._code = 0 if code is None else code if type(code) is int and 0 <= code <= 255 else None
-            self._end_at_once()
             return
         self._code = None
         error.__traceback__ = below.tb_next if below is not None else None
@@ -408,12 +404,6 @@ class Zygote:
             return
         self._code = 1
         raise SystemExit(1) from None
-
-    def _end_at_once(self) -> None:
-        """Where nobody else wants to do something at the end: the way there is longer than all that is done then."""
-        at_exit: Any = getattr(atexit, "_ncallbacks", lambda: 0)
-        if self._quick and at_exit() == 1 and not getattr(self._threading, "_threading_atexits", True):
-            self._end_quickly()
 
     def _end_quickly(self) -> None:
         """Do what the interpreter does after the last function at exit, but not to what is the zygote's."""
