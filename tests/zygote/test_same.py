@@ -194,7 +194,7 @@ def _both(warm: Warm, folder: Path, source: str | bytes, **fields: Any) -> tuple
     script.write_bytes(source if isinstance(source, bytes) else source.encode())
     fields = _given(**fields)
     cold = process.run_blocking(a_run(script, cold=True, **fields))
-    return cold, warm.run(script, **fields)
+    return cold.but(fed=True), warm.run(script, **fields).but(fed=True)  # a script may end before all of it is written
 
 
 def _given(**fields: Any) -> dict[str, Any]:
