@@ -39,9 +39,11 @@ def eventually(look: Callable[[], object], seconds: float = 60) -> None:
 def test_a_refusal_in_the_background_is_told_with_its_reason(
     body: str, place: Home, fairlead: Callable[..., Ran]
 ) -> None:
-    script = place.script("tests.sh", body)
+    gate = place.root / "gate"  # else it may be done before the event that has started it
+    script = place.script("tests.sh", f"until [ -e {gate} ]; do sleep 0.01; done; {body}")
     place.write(USER, f'[[hook]]\non = "PostToolUse"\nname = "tests"\nrun = "{script}"\nasync = true\n')
     assert fairlead("hook", "--agent", "claude-code", stdin=DONE).out.strip() == b""
+    gate.touch()
     eventually(lambda: list((place.home / STATE / "background").rglob("*.json")))
     reply = fairlead("hook", "--agent", "claude-code", stdin=CALL)
     assert "two tests fail" in reply.json["hookSpecificOutput"]["additionalContext"]
