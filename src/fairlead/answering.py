@@ -116,7 +116,7 @@ def understand(request: Request, find: Finding) -> Understood | Answer:
     if request.environ.get(MARK, "").count("/") >= DEEPEST:
         return Answer(reply=half.write_failure(request.event_name, "a hook has called Fairlead, which has called it …"))
     try:
-        event = _event(request, half)
+        event = half.read_event(request.raw, request.event_name, request.environ)
         project = request.project or _project_of(request)
         hooks = find(request.but(project=project) if project != request.project else request, event)
         deadline = deadline_for(half, event, request.started, request.patience)
@@ -124,13 +124,6 @@ def understand(request: Request, find: Finding) -> Understood | Answer:
         other = _who_else(request) if isinstance(error, InputError) else ""
         return understand(request.but(agent=other), find) if other else _failed(request, half, error)
     return Understood(request=request, half=half, hooks=hooks, event=event, deadline=deadline)
-
-
-def _event(request: Request, half: AgentHalf) -> Event:
-    event: Event = half.read_event(request.raw, request.event_name, request.environ)
-    if request.agent != "claude-code":  # others have put what was read into our words, some of them in its place
-        wire.forget()
-    return event
 
 
 def _failed(request: Request, half: AgentHalf, error: FairleadError) -> Answer:
@@ -175,7 +168,7 @@ def as_engine(request: Request) -> Result:
     """Be the agent's engine: run the hooks that are configured for it."""
     half = dialects.agent_half(request.agent)
     try:
-        event = _event(request, half)
+        event: Event = half.read_event(request.raw, request.event_name, request.environ)
         if dialects.PROJECTS.get(request.agent) != ".":  # where we were called says nothing about an event from stdin
             request = request.but(project=request.project or _project_of(request))
         hooks = _load(request, event, own=True, reads=(request.agent, "fairlead"))

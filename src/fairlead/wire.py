@@ -43,6 +43,12 @@ def decode(raw: bytes | str) -> Any:
         raise InputError(_what_is_wrong(error)) from None
     if text.count("{") + text.count("[") > DEPTH and is_too_deep(value):
         raise InputError(_TOO_DEEP)
+    return value
+
+
+def decode_kept(raw: bytes) -> dict[str, Any]:
+    """`decode_object` for who does not change what it gets: `decoded` has it at hand, until others are read so."""
+    value = decode_object(raw)
     _LAST[:] = raw, value
     return value
 
@@ -51,13 +57,8 @@ _LAST: list[Any] = [b"", None]
 
 
 def decoded(raw: bytes) -> Any:
-    """The same, for bytes that somebody has decoded already: what came of it, unless others were decoded since."""
+    """`decode` for bytes that somebody may have decoded already, and kept."""
     return _LAST[1] if _LAST[0] is raw else decode(raw)
-
-
-def forget() -> None:
-    """What was decoded last is another's now, who may change it."""
-    _LAST[:] = b"", None
 
 
 def decode_object(raw: bytes | str, what: str = "the event") -> dict[str, Any]:

@@ -67,7 +67,7 @@ def test_a_hook_that_changes_the_event_in_its_hands_does_not_change_what_was_sen
 
 async def test_nor_where_what_was_read_is_still_at_hand() -> None:
     raw = json.dumps(EVENT).encode()
-    event = Event.from_payload(wire.decode_object(raw))
+    event = Event.from_payload(wire.decode_kept(raw))
     hooks = Hooks()
     hooks.register("PreToolUse", lambda event: event.tool_input.update(command="echo changed"))
     found = recording.details(event, await hooks.fire(event), None, "/p", raw)
@@ -76,9 +76,9 @@ async def test_nor_where_what_was_read_is_still_at_hand() -> None:
 
 def test_bytes_that_others_were_read_after_are_read_again() -> None:
     raw, other = b'{"a": 1}', b'{"a": 2}'
-    first = wire.decode(raw)
+    first = wire.decode_kept(raw)
     assert wire.decoded(raw) is first
-    assert wire.decode(other) == {"a": 2}
+    assert wire.decode_kept(other) == {"a": 2}
     assert wire.decoded(raw) == {"a": 1}
 
 

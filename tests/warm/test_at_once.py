@@ -294,12 +294,12 @@ def test_another_guard_in_the_file_counts_for_a_head_that_was_seen(tmp_path: Pat
 
 
 def test_only_so_many_heads_are_remembered() -> None:
-    hall = doors.Hall()
+    shared = doors.Shared()
     for number in range(1000):
-        hall.remember(b"%d" % number, _same)
-    hall.remember(b"x" * 100_000, _same)
-    assert len(hall.known) <= doors._MOST_HEADS
-    assert max(map(len, hall.known)) <= doors._LONGEST_HEAD
+        shared.remember(b"%d" % number, _same)
+    shared.remember(b"x" * 100_000, _same)
+    assert len(shared.known) <= doors._MOST_HEADS
+    assert max(map(len, shared.known)) <= doors._LONGEST_HEAD
 
 
 # --- beside others ---------------------------------------------------------------------------------------

@@ -244,7 +244,7 @@ _ONLY_EXIT_2 = frozenset({"TaskCompleted", "TeammateIdle", "WorktreeCreate", "Wo
 
 
 def read_event(raw: bytes, event_name: str, _environ: Mapping[str, str]) -> Event:
-    return Event.from_payload(wire.decode_object(raw), event_name)
+    return Event.from_payload(wire.decode_kept(raw), event_name)
 
 
 _NOTHING = Reply()

@@ -161,6 +161,7 @@ def _kept(known: dict[tuple[Any, ...], bytes], key: tuple[Any, ...], fields: dic
 _LINES: dict[tuple[Any, ...], bytes] = {}
 _WHOLES: dict[tuple[Any, ...], bytes] = {}
 _MOST_KEPT = 256
+"""Sessions, and projects, whose words are not encoded again: a server writes the same ones all day."""
 
 
 def failure(

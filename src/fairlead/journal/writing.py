@@ -172,6 +172,7 @@ class Journal:
         self._open_segment = segment
 
     def _position(self, head: int) -> tuple[Position, bool]:
+        """The end of the lines, as the head has it or as it is found; and the same."""
         at = Position.read(os.pread(head, 256, 0)) or self._without_head()
         if not at.segment:
             return at, False
@@ -238,6 +239,7 @@ class Journal:
 
 
 def _fields(summary: Mapping[str, Any]) -> bytes:
+    """With its time in front, if it has one of its own."""
     first = {"t": summary["t"]} if "t" in summary else {}
     return wire.encode({**first, **summary})[1:-1]
 

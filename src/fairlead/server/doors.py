@@ -60,13 +60,6 @@ class Hall:
     def __init__(self) -> None:
         self._since: dict[Door, float] = {}
         self._of: Counter[str] = Counter()
-        self.buffer = memoryview(bytearray(_AT_A_TIME_READ))
-        """Where what comes in is put, until it is taken a moment later."""
-        self.known: dict[bytes, Answering] = {}
-        """Heads of requests that were answered at once, without their length, and who has answered: an agent sends
-        the same with each event."""
-        self._headers: list[tuple[bytes, bytes]] = []
-        self._usual = b""
         self._timer: asyncio.TimerHandle | None = None
 
     def enter(self, door: Door, *, again: bool = False) -> None:
@@ -86,6 +79,29 @@ class Hall:
             if not self._of[door.address]:
                 del self._of[door.address]
 
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
+        for door, since in list(self._since.items()):
+            if now - since < HASTE:
+                break
+            if now - since >= PATIENCE or self._of[door.address] > MOST:
+                door.turn_away(*_TIMEOUT)
+        self._timer = loop.call_later(_LOOK, self._look, loop) if self._since else None
+
+
+class Shared:
+    """What the connections of a server have in common."""
+
+    def __init__(self) -> None:
+        self.hall = Hall()
+        self.buffer = memoryview(bytearray(_AT_A_TIME_READ))
+        """Where what comes in is put, until it is taken a moment later."""
+        self.known: dict[bytes, Answering] = {}
+        """Heads of requests that were answered at once, without their length, and who has answered: an agent sends
+        the same with each event."""
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._usual = b""
+
     def remember(self, head: bytes, answering: Answering) -> None:
         if len(self.known) >= _MOST_HEADS:
             self.known.clear()
@@ -99,15 +115,6 @@ class Hall:
             self._usual = STATUS_LINE[200] + b"".join(b"%b: %b\r\n" % header for header in headers)
         return self._usual
 
-    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
-        now = loop.time()
-        for door, since in list(self._since.items()):
-            if now - since < HASTE:
-                break
-            if now - since >= PATIENCE or self._of[door.address] > MOST:
-                door.turn_away(*_TIMEOUT)
-        self._timer = loop.call_later(_LOOK, self._look, loop) if self._since else None
-
 
 class Door(HttpToolsProtocol, asyncio.BufferedProtocol):
     """uvicorn's, with an end to its patience."""
@@ -115,7 +122,8 @@ class Door(HttpToolsProtocol, asyncio.BufferedProtocol):
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
         self.address = ""
-        self._hall = _hall_of(self.server_state)
+        self._shared = _shared_by(self.server_state)
+        self._hall = self._shared.hall
         self._unfinished = 0
         """Bytes of a head that has no end yet, or of a body that nobody wants."""
         self._in_body = False
@@ -147,15 +155,15 @@ class Door(HttpToolsProtocol, asyncio.BufferedProtocol):
     def get_buffer(self, _sizehint: int) -> memoryview:
         """One for all: else each request is read into a quarter of a megabyte of its own, got from the system and
         given back, which costs more than to understand it."""
-        return self._hall.buffer
+        return self._shared.buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        self.data_received(bytes(self._hall.buffer[:nbytes]))
+        self.data_received(bytes(self._shared.buffer[:nbytes]))
 
     def data_received(self, data: bytes) -> None:
         """In parts: who sends a thousand requests in one go has them read as they are answered, or not at all."""
         self._head, body = (b"", b"") if not data.startswith(_POSTED) or self._is_busy else _taken_apart(data)
-        answering = self._hall.known.get(self._head)
+        answering = self._shared.known.get(self._head)
         said = None if answering is None else self._said_by(answering, body)
         self._in_vain = answering is not None
         if said is None:
@@ -181,7 +189,7 @@ class Door(HttpToolsProtocol, asyncio.BufferedProtocol):
         self._hall.leave(self)
         self.server_state.total_requests += 1
         self._used = self.loop.time()
-        self.transport.write(self._hall.usual(self.server_state.default_headers) + said)
+        self.transport.write(self._shared.usual(self.server_state.default_headers) + said)
         if self.timeout_keep_alive_task is None and not self.transport.is_closing():
             self.timeout_keep_alive_task = self.loop.call_later(
                 self.timeout_keep_alive, self.timeout_keep_alive_handler
@@ -295,7 +303,7 @@ class Door(HttpToolsProtocol, asyncio.BufferedProtocol):
             return None
         said = None if answering is None else self._said_by(answering, body)
         if said is not None and answering is not None and self._head:
-            self._hall.remember(self._head, answering)
+            self._shared.remember(self._head, answering)
         return said
 
     @staticmethod
@@ -313,7 +321,7 @@ class Door(HttpToolsProtocol, asyncio.BufferedProtocol):
             super().on_body(bytes(held))
 
     def _answer(self, answer: bytes) -> None:
-        self.transport.write(self._hall.usual(self.server_state.default_headers) + answer)
+        self.transport.write(self._shared.usual(self.server_state.default_headers) + answer)
         self.on_response_complete()
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
@@ -349,9 +357,9 @@ def _taken_apart(data: bytes) -> tuple[bytes, bytes]:
     return data[: length.start(1)] + data[length.end(1) : end], data[end + 4 :]
 
 
-def _hall_of(server_state: Any) -> Hall:
+def _shared_by(server_state: Any) -> Shared:
     """One for each server."""
-    found: Hall | None = getattr(server_state, "hall", None)
+    found: Shared | None = getattr(server_state, "shared", None)
     if found is None:
-        found = server_state.hall = Hall()
+        found = server_state.shared = Shared()
     return found
